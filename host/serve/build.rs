@@ -14,7 +14,9 @@ fn main() {
     let mut code = String::from("&[\n");
     for path in names {
         let name = path.file_name().and_then(|name| name.to_str()).expect("names are UTF-8");
-        writeln!(code, "    ({name:?}, include_bytes!({path:?})),").expect("a string takes it");
+        // The path is that of the sources that are compiled, which another build may share this list with.
+        let path = format!("concat!(env!(\"CARGO_MANIFEST_DIR\"), \"/page/{name}\")");
+        writeln!(code, "    ({name:?}, include_bytes!({path})),").expect("a string takes it");
     }
     code.push(']');
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("Cargo sets it"));

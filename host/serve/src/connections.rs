@@ -82,6 +82,7 @@ pub fn serve(args: Args, ui: &Ui) -> Result<(), Failure> {
         rows: args.rows,
         memory: args.memory,
         device: args.device.clone(),
+        workers: cores,
     };
     let server = Arc::new(Server {
         guard: Guard { token, is_loopback },

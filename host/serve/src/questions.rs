@@ -41,6 +41,8 @@ pub struct Settings {
     pub rows: u64,
     pub memory: usize,
     pub device: DeviceChoice,
+    /// The most threads that a question may want.
+    pub workers: usize,
 }
 
 /// The questions of a server.
@@ -187,7 +189,7 @@ impl Questions {
                 cancel: cancel.token.clone(),
                 reason: cancel.reason.clone(),
                 memory: Some(self.settings.memory),
-                workers: None,
+                workers: Some(self.settings.workers),
                 device: self.settings.device.clone(),
             },
             device: self.settings.device.clone(),
@@ -318,6 +320,7 @@ impl Question {
         let Self { client, loaded, limits, device, sql, ends } = self;
         let open = |mut options: warpath_sql::Options, report: &Arc<_>| {
             options.device = device;
+            options.workers = options.workers.min(limits.workers.unwrap_or(usize::MAX));
             options.memory = options.memory.min(limits.memory).or(limits.memory);
             let resident = loaded.resident().clone();
             options.names = Some(Names::new(move |name| loaded.location(name)));

@@ -241,10 +241,16 @@ pub fn asked(command: &str, accept: Option<&str>, body: &[u8]) -> Result<Asked, 
         option(key, value, &mut words)?;
     }
     words.push("--message-format=json".into());
-    if !positional.is_empty() {
+    if command == "sql" {
         words.push("--".into());
-        words.extend(positional);
+    } else if let Some(word) = positional.iter().find(|word| word.as_encoded_bytes().starts_with(b"-")) {
+        // In some commands, `--` divides arguments.
+        return wrong(format!(
+            "`{}` is no path, no column and no input",
+            word.display().to_string().escape_debug()
+        ));
     }
+    words.extend(positional);
     let format = if has_own_format || command == "validate" { Format::Text } else { format };
     Ok(Asked { about: About { arguments: words, ..About::default() }, form, format, notes })
 }
@@ -305,22 +311,14 @@ mod tests {
                 "query",
                 None,
                 r#"{"arguments": ["$.a"], "where": "$.b > 1", "limit": 3, "count": true, "skip": null}"#,
-                &["query", "--where=$.b > 1", "--limit=3", "--count", "--message-format=json", "--", "$.a"][..],
+                &["query", "--where=$.b > 1", "--limit=3", "--count", "--message-format=json", "$.a"][..],
                 Format::Ndjson,
             ),
             (
                 "select",
                 Some("text/html, text/csv;q=0.9, */*"),
                 r#"{"arguments": ["a=$.a"], "sort": ["a", "b:desc"]}"#,
-                &[
-                    "select",
-                    "--format=csv",
-                    "--sort=a",
-                    "--sort=b:desc",
-                    "--message-format=json",
-                    "--",
-                    "a=$.a",
-                ],
+                &["select", "--format=csv", "--sort=a", "--sort=b:desc", "--message-format=json", "a=$.a"],
                 Format::Csv,
             ),
             (
@@ -342,7 +340,7 @@ mod tests {
                 "explain",
                 None,
                 r#"{"command": "select", "arguments": ["a=$.a"]}"#,
-                &["explain", "--message-format=json", "--", "a=$.a"],
+                &["explain", "--message-format=json", "a=$.a"],
                 Format::Text,
             ),
         ] {
@@ -367,6 +365,8 @@ mod tests {
             r#"{"where": [[1]]}"#,
             r#"{"arguments": [1]}"#,
             r#"{"arguments": {}}"#,
+            r#"{"arguments": ["--output=x"]}"#,
+            r#"{"arguments": ["--", "x"]}"#,
             r#"{"format": "csv"}"#,
         ] {
             assert!(words("query", None, body).is_err(), "{body}");

@@ -20,7 +20,7 @@ struct Open {
 pub fn tree(rows: &[u8]) -> Result<Value, String> {
     let mut open: Vec<Open> = Vec::new();
     for line in rows.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-        let row: Row = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+        let row: Row = serde_json::from_slice(&in_range(line)).map_err(|error| error.to_string())?;
         let depth = row.get("depth").and_then(Value::as_u64).ok_or("a row has no depth")?;
         while open.last().is_some_and(|above| above.depth >= depth) {
             close(&mut open);
@@ -34,6 +34,41 @@ pub fn tree(rows: &[u8]) -> Result<Value, String> {
         close(&mut open);
     }
     Ok(open.pop().map_or(Value::Null, |root| root.node))
+}
+
+/// A row in which numbers beyond those of `f64`, such as `1e400`, are strings: readers of JSON refuse them.
+fn in_range(row: &[u8]) -> Vec<u8> {
+    let (mut out, mut rest) = (Vec::with_capacity(row.len()), row);
+    while let Some(first) = rest.first() {
+        let len = match first {
+            b'"' => {
+                let mut is_escaped = false;
+                let end = rest[1..].iter().position(|byte| {
+                    let is_end = *byte == b'"' && !is_escaped;
+                    is_escaped = *byte == b'\\' && !is_escaped;
+                    is_end
+                });
+                end.map_or(rest.len(), |end| end + 2)
+            }
+            b'-' | b'0'..=b'9' => {
+                let is_number = |byte: &u8| byte.is_ascii_digit() || b"+-.eE".contains(byte);
+                rest.iter().position(|byte| !is_number(byte)).unwrap_or(rest.len())
+            }
+            _ => 1,
+        };
+        let (token, after) = rest.split_at(len);
+        let number = std::str::from_utf8(token).ok().and_then(|token| token.parse::<f64>().ok());
+        match number {
+            Some(number) if number.is_infinite() => {
+                out.push(b'"');
+                out.extend_from_slice(token);
+                out.push(b'"');
+            }
+            _ => out.extend_from_slice(token),
+        }
+        rest = after;
+    }
+    out
 }
 
 /// Puts the last open row below the one before it.
@@ -88,6 +123,15 @@ fn name_of(step: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_beyond_doubles_are_strings() {
+        let row =
+            br#"{"path":"$","depth":0,"least":-1e400,"greatest":1.5e+999,"example":"\"1e400\\","count":12}"#;
+        let root = tree(row).unwrap();
+        assert_eq!((&root["least"], &root["greatest"]), (&json!("-1e400"), &json!("1.5e+999")));
+        assert_eq!((&root["example"], &root["count"]), (&json!("\"1e400\\"), &json!(12)));
+    }
 
     #[test]
     fn rows_are_a_tree() {

@@ -20,15 +20,17 @@ const WAITING: usize = 4;
 
 /// A reader of the lines of a store. At their end it waits for the next version, until it is cancelled.
 ///
-/// Parts that were appended have greater positions than all others. Parts that replace others, because lines
-/// were removed or small parts were joined, have the positions of these, and their lines are not read again.
+/// Lines are counted: a version that has joined small parts has the same lines before the new ones. If lines
+/// were removed, the reader goes on after the lines that are left.
 pub struct Tail {
     store: PathBuf,
     cancel: CancelToken,
     changes: Arc<Changes>,
-    /// The first number of the position of the last part that was read or left out.
-    last: Option<u64>,
-    /// The text of the parts of a version.
+    /// The last version that was looked at.
+    version: Option<u64>,
+    /// The lines that were read or left out.
+    lines: u64,
+    /// The text of the lines that are read.
     texts: Option<Receiver<io::Result<Vec<u8>>>>,
     text: io::Cursor<Vec<u8>>,
 }
@@ -44,59 +46,59 @@ impl Tail {
         cancel: CancelToken,
         changes: Arc<Changes>,
     ) -> Result<Self, Error> {
-        let mut tail = Self { store, cancel, changes, last: None, texts: None, text: io::Cursor::default() };
-        let new = tail.new_parts()?;
-        if from == FollowFrom::Start {
-            tail.texts = Some(texts(new));
+        let opened = Store::open(&*store)?;
+        let mut tail = Self {
+            store,
+            cancel,
+            changes,
+            version: None,
+            lines: 0,
+            texts: None,
+            text: io::Cursor::default(),
+        };
+        match from {
+            FollowFrom::Start => tail.begin(opened),
+            _ => (tail.version, tail.lines) = (opened.version(), lines_of(&opened)),
         }
         Ok(tail)
     }
 
-    /// The files of the parts that were appended since the last call.
-    fn new_parts(&mut self) -> Result<Vec<PathBuf>, Error> {
-        let parts = Store::open(&*self.store)?.listed();
-        let numbered = parts.into_iter().filter_map(|part| Some((first_number(&part.position)?, part.name)));
-        // If the last parts were removed, the next one gets the number of the first of them.
-        let (last, mut new) = (self.last.take(), Vec::new());
-        for (number, name) in numbered {
-            if last.is_none_or(|last| number > last) {
-                new.push(self.store.join(name));
-            }
-            self.last = self.last.max(Some(number));
+    /// Begins to read the lines of a version that come after those before.
+    fn begin(&mut self, store: Store) {
+        let (before, lines) = (self.lines, lines_of(&store));
+        (self.version, self.lines) = (store.version(), lines);
+        if lines > before {
+            self.texts = Some(texts(store, before..lines));
         }
-        Ok(new)
     }
 }
 
-/// The first number of a position, which appended parts differ in.
-fn first_number(position: &impl ToString) -> Option<u64> {
-    position.to_string().split('.').next()?.parse().ok()
+fn lines_of(store: &Store) -> u64 {
+    store.listed().iter().map(|part| part.rows).sum()
 }
 
-/// The text of parts, made by a thread.
-fn texts(parts: Vec<PathBuf>) -> Receiver<io::Result<Vec<u8>>> {
+/// The text of lines, made by a thread. The last line has an end, too.
+fn texts(store: Store, lines: std::ops::Range<u64>) -> Receiver<io::Result<Vec<u8>>> {
     let (sender, receiver) = sync_channel(WAITING);
-    let make = move || {
-        for part in parts {
-            let mut is_wanted = true;
-            let made = Store::open(&*part).and_then(|part| {
-                part.text(0..u64::MAX, &mut |text| {
-                    is_wanted = sender.send(Ok(text.to_vec())).is_ok();
-                    is_wanted
-                })
+    let make = {
+        let sender = sender.clone();
+        move || {
+            let mut is_whole = true;
+            let made = store.text(lines, &mut |text| {
+                is_whole = text.ends_with(b"\n");
+                sender.send(Ok(text.to_vec())).is_ok()
             });
-            if let Err(error) = made {
-                is_wanted = sender.send(Err(io::Error::other(error.chain()))).is_ok();
-            }
-            if !is_wanted {
-                return;
-            }
+            // The reader may be gone.
+            let _ = match made {
+                Err(error) => sender.send(Err(io::Error::other(error.chain()))),
+                Ok(()) if is_whole => Ok(()),
+                Ok(()) => sender.send(Ok(b"\n".to_vec())),
+            };
         }
     };
     if let Err(error) = thread::Builder::new().name("tail".to_owned()).spawn(make) {
-        let (sender, receiver) = sync_channel(1);
+        // Nothing else is in the channel.
         let _ = sender.send(Err(error));
-        return receiver;
     }
     receiver
 }
@@ -119,12 +121,53 @@ impl Read for Tail {
                 continue;
             }
             let count = self.changes.count();
-            let new = self.new_parts().map_err(|error| io::Error::other(error.chain()))?;
-            if new.is_empty() {
-                self.changes.wait(count, LOOK);
-            } else {
-                self.texts = Some(texts(new));
+            let store = Store::open(&*self.store).map_err(|error| io::Error::other(error.chain()))?;
+            match store.version() == self.version {
+                true => self.changes.wait(count, LOOK),
+                false => self.begin(store),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use warpath::Source;
+    use warpath::store::AddOptions;
+
+    use super::*;
+
+    #[test]
+    fn lines_come_once_whatever_becomes_of_parts() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("logs.wp");
+        let add = |text: &'static [u8]| {
+            let lines = Source::Reader("lines".into(), Box::new(text));
+            Store::add(&*path, vec![lines], AddOptions::default(), &mut |_| {}).unwrap();
+        };
+        add(b"{\"n\":0}\n");
+        let (cancel, changes) = (CancelToken::new(), Arc::new(Changes::default()));
+        let tail = |from| Tail::new(path.clone(), from, cancel.clone(), changes.clone()).unwrap();
+        let (mut all, mut later) = (tail(FollowFrom::Start), tail(FollowFrom::End));
+        let expect = |tail: &mut Tail, text: &str| {
+            let mut read = vec![0; text.len()];
+            tail.read_exact(&mut read).unwrap();
+            assert_eq!(String::from_utf8(read).unwrap(), text);
+        };
+        expect(&mut all, "{\"n\":0}\n");
+        // A last line without an end.
+        add(b"{\"n\":1}");
+        expect(&mut all, "{\"n\":1}\n");
+        // Parts that are joined before their lines are read.
+        add(b"{\"n\":2}\n");
+        Store::compact(&*path).unwrap();
+        expect(&mut all, "{\"n\":2}\n");
+        add(b"{\"n\":3}\n{\"n\":4}\n");
+        for tail in [&mut all, &mut later] {
+            let before = if tail.lines == 1 { "{\"n\":1}\n{\"n\":2}\n" } else { "" };
+            expect(tail, &format!("{before}{{\"n\":3}}\n{{\"n\":4}}\n"));
+        }
+        cancel.cancel();
+        assert_eq!(all.read(&mut [0; 8]).unwrap(), 0);
     }
 }

@@ -101,7 +101,7 @@ fn an_answer_has_a_most_lines() {
     let few = server.post("/query", r#"{"arguments": ["$.text", "large.ndjson"], "limit": 1000}"#);
     assert_eq!((few.status, few.text().lines().count()), (200, 1000));
     let table = r#"{"query": "SELECT \"text\" FROM 'large.ndjson'"}"#;
-    assert_eq!(server.post("/sql", table).status, 413);
+    assert!(server.post("/sql", table).text().contains(error));
 }
 
 #[test]

@@ -221,7 +221,11 @@ impl<'a> Answer<'a> {
                 }
                 kind::ERROR => Streams::current().message(&bytes),
                 kind::FILE => self.create(&bytes)?,
-                kind::BYTES => self.file(&bytes)?.lines(&bytes[4..])?,
+                kind::BYTES => {
+                    let file = self.file(&bytes)?;
+                    file.lines(&bytes[4..])?;
+                    file.pause()?;
+                }
                 kind::COMPLETE => self.file(&bytes)?.complete()?,
                 kind::END => {
                     let [code] = bytes[..] else { return Err(self.strange()) };

@@ -120,7 +120,12 @@ impl Records {
 
 /// The files that some inputs are; none if one of them is no file.
 pub fn files_of(sources: &[Source]) -> Vec<PathBuf> {
-    let path = |source: &Source| if let Source::File(path) = source { Some(path.clone()) } else { None };
+    let path = |source: &Source| match source {
+        Source::File(path) => Some(path.clone()),
+        // An input that a server keeps in memory has the name of its file.
+        Source::Loaded(input) => Some(PathBuf::from(input.name())).filter(|path| path.is_file()),
+        _ => None,
+    };
     sources.iter().map(path).collect::<Option<_>>().unwrap_or_default()
 }
 

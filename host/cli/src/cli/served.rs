@@ -121,7 +121,7 @@ pub fn device(given: &DeviceChoice) -> DeviceChoice {
 /// The number of workers, given what the options say.
 pub fn workers(given: Option<usize>) -> Option<usize> {
     let most = current().and_then(|current| current.limits.workers);
-    most.map_or(given, |most| Some(given.map_or(most, |given| given.min(most))))
+    given.map(|given| most.map_or(given, |most| given.min(most)))
 }
 
 /// The bytes of memory for values, given what the options say.
