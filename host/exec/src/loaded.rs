@@ -15,7 +15,9 @@ use warpath_plan::Evaluated;
 use warpath_resident::{Dictionaries, Segment};
 
 use crate::engine::Engine;
-use crate::input::{Contents, Identity, OpenedSource, Placed, Source, Text, begins_within, text_of_group};
+use crate::input::{
+    Buffers, Contents, Identity, OpenedSource, Placed, Source, Text, begins_within, text_of_group,
+};
 pub use crate::input::{LoadedInput, LoadedSize};
 use crate::operators::Input;
 use crate::stream::{EachValue, Ordered};
@@ -293,7 +295,8 @@ fn load_text(
     let plan = input.planned_on(&chosen, Evaluated::Resident, facts)?;
     chosen.begin(Operation::Index, || name.to_string());
     let shared = dictionaries.clone();
-    let make = move |_: usize, text: &Text<'_>| {
+    let buffers = Buffers::new(chosen.backend().clone());
+    let make = move |_: usize, text: &mut Text<'_>| {
         let mut shredder = Shredder::new();
         let inexact = |error: String| Error::Internal(error);
         let group = shredder.shred(text.bytes()).map_err(|error| inexact(error.to_string()))?;
@@ -303,7 +306,7 @@ fn load_text(
     };
     let lines = |placed: &Placed| u64::from(placed.segment.rows());
     let mut segments = Vec::new();
-    for made in Ordered::<EachValue<_>>::of_each(input.inputs, &chosen, plan, lines, make) {
+    for made in Ordered::<EachValue<_>>::of_each(input.inputs, &chosen, plan, buffers, lines, make) {
         let (_, placed) = made?;
         room.take(placed.segment.bytes())?;
         let rows = u64::from(placed.segment.rows());

@@ -208,6 +208,9 @@ impl Groups {
     #[must_use]
     pub fn of(members: &[Coded], set: &RowSet, has_missing: bool) -> Self {
         let rows = set.rows() as usize;
+        if let [member] = members {
+            return Self::number(|row| u64::from(member.rows[row]), member.codes() as u64, set, has_missing);
+        }
         let mut keys: Vec<u64> = vec![0; rows];
         let mut span = 1_u64;
         for member in members {
@@ -221,7 +224,7 @@ impl Groups {
                 }
                 // The keys so far become dense numbers.
                 None => {
-                    let dense = Self::number(&keys, span, set, true);
+                    let dense = Self::number(|row| keys[row], span, set, true);
                     span = (dense.groups.len() as u64 + 1).saturating_mul(codes);
                     for ((key, code), group) in keys.iter_mut().zip(&member.rows).zip(&dense.rows) {
                         *key = u64::from(group.wrapping_add(1)) * codes + u64::from(*code);
@@ -229,18 +232,18 @@ impl Groups {
                 }
             }
         }
-        Self::number(&keys, span, set, has_missing)
+        Self::number(|row| keys[row], span, set, has_missing)
     }
 
     /// Numbers the keys of a set of rows, which are below `span`. The key 0 has no value.
-    fn number(keys: &[u64], span: u64, set: &RowSet, has_missing: bool) -> Self {
-        let mut this = Self { rows: vec![NO_GROUP; keys.len()], groups: Vec::new() };
-        let is_dense = span <= (4 * keys.len() as u64).max(1 << 12);
+    fn number(key: impl Fn(usize) -> u64, span: u64, set: &RowSet, has_missing: bool) -> Self {
+        let mut this = Self { rows: vec![NO_GROUP; set.rows() as usize], groups: Vec::new() };
+        let is_dense = span <= (4 * set.rows()).max(1 << 12);
         let mut table = vec![NO_GROUP; if is_dense { span as usize } else { 0 }];
         let mut known: HashMap<u64, u32> = HashMap::default();
         let mut last = (0, NO_GROUP);
         for row in set.ones() {
-            let key = keys[row as usize];
+            let key = key(row as usize);
             if key == 0 && !has_missing {
                 continue;
             }

@@ -1,5 +1,6 @@
 //! The addresses of the server, and what each of them does.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -294,7 +295,9 @@ type Parameters = Query<Vec<(String, String)>>;
 
 /// `/schema`: the schema of inputs as a tree.
 async fn schema_of(State(server): State<Arc<Server>>, Query(parameters): Parameters) -> Response {
-    let mut arguments = vec!["schema".into(), "--format=ndjson".into(), "--message-format=json".into()];
+    let mut arguments = ["schema", "--format=ndjson", "--message-format=json", "--on-error=skip"]
+        .map(OsString::from)
+        .to_vec();
     let mut names = Vec::new();
     for (key, value) in parameters {
         match key.as_str() {
