@@ -75,10 +75,17 @@ fn with_input(case: &[&'static str], input: &'static str) -> Vec<&'static str> {
 
 #[test]
 fn commands_print_the_same_bytes() {
-    let server = Server::of(&["data", "logs.wp", "bad.ndjson", "empty.ndjson"]);
-    for input in ["data", "logs.wp", "bad.ndjson", "empty.ndjson"] {
+    let inputs = ["data", "logs.wp", "bad.ndjson", "empty.ndjson"];
+    // Inputs that are read for each question, and inputs in memory.
+    let server = Server::of(&[&["--load", "0"], &inputs[..]].concat());
+    let in_memory = Server::of(&inputs);
+    for input in inputs {
         for case in CASES {
             compare(&server, &with_input(case, input));
+            // The plan of a question over memory is another one.
+            if case[0] != "explain" {
+                compare(&in_memory, &with_input(case, input));
+            }
         }
     }
     let found = compare(&server, &["query", "$.level", "data"]);

@@ -43,6 +43,9 @@ impl std::str::FromStr for SchemaFrom {
     }
 }
 
+/// The file, folder or URL of a name.
+type PathOfName = dyn Fn(&str) -> Option<String> + Send + Sync;
+
 /// The inputs that statements may name, and no others.
 ///
 /// ```
@@ -53,7 +56,7 @@ impl std::str::FromStr for SchemaFrom {
 /// assert_eq!(names.path("/etc/passwd"), None);
 /// ```
 #[derive(Clone)]
-pub struct Names(Arc<dyn Fn(&str) -> Option<String> + Send + Sync>);
+pub struct Names(Arc<PathOfName>);
 
 impl Names {
     /// Inputs by their names: `path` returns the file, folder or URL of a name.

@@ -267,6 +267,7 @@ fn sample(source: &mut Source) -> Result<Option<Source>, Failure> {
     Ok(match source {
         Source::File(path) | Source::Followed(path, ..) => Some(Source::File(path.clone())),
         Source::Part(path, text) => Some(Source::Part(path.clone(), text.clone())),
+        Source::Loaded(input) => Some(Source::Loaded(input.clone())),
         Source::Values(inner, layout) => sample(inner)?.map(|inner| Source::Values(Box::new(inner), *layout)),
         Source::Records(inner, lines) => {
             sample(inner)?.map(|inner| Source::Records(Box::new(inner), lines.apart()))

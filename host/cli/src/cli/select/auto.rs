@@ -11,6 +11,7 @@ use arrow_ipc::reader::FileReader;
 use arrow_schema::{FieldRef, SchemaRef};
 #[cfg(feature = "parquet")]
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
+use warpath::LoadedInput;
 use warpath::columns::{ColumnType, NestedBatch, NestedSchema, Tally};
 use warpath::schema::{JsonType, SchemaNode, SchemaTree};
 use warpath::{Batch, Error, InputError, Program, Query, Source, TextColumn, ValueLayout, Want};
@@ -262,6 +263,8 @@ enum Again {
     /// A part of a store at a URL.
     #[cfg(feature = "parquet")]
     Stored(StoredFile),
+    /// An input in memory.
+    Loaded(LoadedInput),
     /// A column of a table.
     Column(Box<Again>, TextColumn),
     /// Values of another layout than lines.
@@ -276,6 +279,7 @@ impl Again {
             Self::File(path) => Ok(Source::File(path)),
             #[cfg(feature = "parquet")]
             Self::Stored(part) => Ok(Source::Stored(part)),
+            Self::Loaded(input) => Ok(Source::Loaded(input)),
             Self::Column(table, column) => Ok(Source::Column(Box::new(table.source()?), column)),
             Self::Values(inner, layout) => Ok(Source::Values(Box::new(inner.source()?), layout)),
             Self::Records(inner, lines) => Ok(Source::Records(Box::new(inner.source()?), lines)),
@@ -305,6 +309,7 @@ fn both(source: Source) -> Result<(Source, Again), Failure> {
         }
         #[cfg(feature = "parquet")]
         Source::Stored(part) => return Ok((Source::Stored(part.clone()), Again::Stored(part))),
+        Source::Loaded(input) => return Ok((Source::Loaded(input.clone()), Again::Loaded(input))),
         Source::Stdin => Box::new(io::stdin()),
         Source::Reader(_, reader) => reader,
         Source::Column(table, column) => {
