@@ -231,7 +231,7 @@ def measure_warpath(args, first, stored):
 
 
 def measure_served(args):
-    """A server that has loaded the store, and its clients. The load is the time until its address is known."""
+    """A server that has loaded the store, and its clients. The load is the time to its address."""
     folder, _, size = store_of(args)
     said = subprocess.run([args.warpath_sql, "--version"], capture_output=True, text=True, check=True)
     started = time.perf_counter()
