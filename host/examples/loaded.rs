@@ -1,50 +1,29 @@
 //! Inputs that stay in memory: they are loaded once, and any number of queries is evaluated on them.
 //!
-//! ```sh
-//! cargo run --release --example loaded --features store -- FILE PATH [PREDICATE]
-//! ```
+//! `cargo run -p warpath --features store --example loaded [FILE [PATH [PREDICATE]]]`
 
 use std::error::Error;
-use std::time::Instant;
 
 use warpath::aggregate::DEFAULT_MEMORY;
 use warpath::{Engine, Loaded, Predicate, Query, Source};
 
+/// A log of 20 records, if the caller names no file.
+const LOG: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/people.ndjson");
+
 fn main() -> Result<(), Box<dyn Error>> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let [file, path, rest @ ..] = &args[..] else {
-        return Err("expected FILE PATH [PREDICATE]".into());
-    };
+    let mut args = std::env::args().skip(1);
+    let file = args.next().unwrap_or_else(|| LOG.to_owned());
+    let path = Query::compile(&args.next().unwrap_or_else(|| "$.level".to_owned()))?;
+    let predicate = Predicate::parse(&args.next().unwrap_or_else(|| "$.ms > 100".to_owned()))?;
     let engine = Engine::builder().build()?;
-    let since = Instant::now();
     let loaded: Loaded = engine.load(Source::named(file.as_ref(), Default::default())?)?;
     let size = loaded.size();
-    println!(
-        "{} lines, {} bytes of text: {} bytes in memory, {} of them for lines; {:.3} s",
-        size.lines,
-        size.text,
-        size.memory,
-        size.lines_memory,
-        since.elapsed().as_secs_f64()
-    );
-    let path = Query::compile(path)?;
-    let input = || -> Result<_, warpath::Error> {
-        let input = loaded.input(&engine);
-        Ok(match rest.first() {
-            Some(predicate) => input.matching(&Predicate::parse(predicate)?),
-            None => input,
-        })
-    };
-    for _ in 0..3 {
-        let since = Instant::now();
-        let count = input()?.count(&path)?;
-        println!("{count} values; {:.3} ms", since.elapsed().as_secs_f64() * 1e3);
-    }
-    for _ in 0..3 {
-        let since = Instant::now();
-        let counter = input()?.count_by(std::slice::from_ref(&path), DEFAULT_MEMORY)?;
-        let most = counter.by_count(Some(3))?.values().collect::<Result<Vec<_>, _>>()?;
-        println!("{most:?}; {:.3} ms", since.elapsed().as_secs_f64() * 1e3);
+    println!("{} lines, {} bytes of text", size.lines, size.text);
+    println!("all: {} values", loaded.input(&engine).count(&path)?);
+    let some = loaded.input(&engine).matching(&predicate);
+    for counted in some.count_by(&[path], DEFAULT_MEMORY)?.by_count(None)?.values() {
+        let (value, count) = counted?;
+        println!("{count} times {}", value[0].as_deref().unwrap_or("nothing"));
     }
     Ok(())
 }

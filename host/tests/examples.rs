@@ -49,6 +49,7 @@ fn every_example_is_checked() {
         "find",
         "index",
         "limits",
+        "loaded",
         "store",
         "stream",
         "subscribe",
@@ -103,6 +104,11 @@ fn columns() {
             "the first value that is not int64 is in line 1",
         ],
     );
+}
+
+#[test]
+fn loaded() {
+    check("loaded", &[]);
 }
 
 #[test]

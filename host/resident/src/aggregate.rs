@@ -585,14 +585,14 @@ impl Run<'_> {
                     (State::Extreme { is_least, found: extremes }, _) => {
                         let is_least = *is_least;
                         found.for_each(|(group, value)| {
-                            extreme(&mut extremes[group as usize], value, is_least)
+                            extreme(&mut extremes[group as usize], value, is_least);
                         });
                     }
                     (State::Sum(sums), _) => found.for_each(|(group, value)| {
                         *sums[group as usize].get_or_insert(0) += i128::from(integer(value));
                     }),
                     (State::Distinct(distinct), _) => {
-                        found.for_each(|(group, value)| distinct.add(group, value))
+                        found.for_each(|(group, value)| distinct.add(group, value));
                     }
                 }
             }

@@ -176,8 +176,10 @@ fn passes_null(test: &Test) -> bool {
     }
 }
 
-/// The test of one string.
-fn string_test(test: &Test) -> Box<dyn Fn(&[u8]) -> bool + '_> {
+/// A test of one string.
+type StringTest<'a> = Box<dyn Fn(&[u8]) -> bool + 'a>;
+
+fn string_test(test: &Test) -> StringTest<'_> {
     if let Test::Matches(pattern) = test {
         return Box::new(|string| (pattern.holds)(string));
     }

@@ -82,7 +82,7 @@ impl Loaded {
     }
 
     /// The same sources, from memory where that is possible.
-    fn from_memory(&self, sources: Vec<Source>) -> Vec<Source> {
+    fn in_memory(&self, sources: Vec<Source>) -> Vec<Source> {
         let entries = self.entries.clone();
         self.resident.in_place_of(sources, move || files_of(&entries))
     }
@@ -201,9 +201,9 @@ impl Inputs for Loaded {
                 if entry.is_store && !Store::is_at(&entry.name) {
                     Store::open(&*entry.name)?;
                 }
-                Some(self.from_memory(Source::named(&entry.name, files)?))
+                Some(self.in_memory(Source::named(&entry.name, files)?))
             }
-            Some(Found::File(file)) => Some(self.from_memory(vec![Source::File(file)])),
+            Some(Found::File(file)) => Some(self.in_memory(vec![Source::File(file)])),
         })
     }
 

@@ -5,7 +5,7 @@
 //! loaded in a thread of their own while questions go on.
 
 use std::collections::HashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::SystemTime;
@@ -133,11 +133,11 @@ fn named(source: &Source) -> Option<(String, PathBuf)> {
     }
 }
 
-fn state_of(path: &PathBuf) -> State {
+fn state_of(path: &Path) -> State {
     path.metadata().map_or((0, None), |metadata| (metadata.len(), metadata.modified().ok()))
 }
 
 /// True for the name of a file of XML, which has no lines of JSON.
-fn is_xml(path: &std::path::Path) -> bool {
+fn is_xml(path: &Path) -> bool {
     path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("xml"))
 }

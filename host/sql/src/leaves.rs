@@ -28,7 +28,7 @@ use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Fields, Int64Type,
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, ScalarValue, exec_err, internal_err};
 use datafusion::config::ConfigOptions;
-use datafusion::datasource::physical_plan::FileScanConfig;
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig};
 use datafusion::datasource::source::DataSourceExec;
 use datafusion::error::DataFusionError;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
@@ -164,7 +164,7 @@ impl Below {
             return None;
         }
         let mut inputs = Vec::new();
-        for file in scan.file_groups.iter().flat_map(|group| group.files()) {
+        for file in scan.file_groups.iter().flat_map(FileGroup::files) {
             let found = loaded.0.get(&file.object_meta.location)?;
             let is_same = found.size == file.object_meta.size
                 && SystemTime::from(file.object_meta.last_modified) == found.modified;
@@ -451,7 +451,7 @@ impl Shown {
                 first.aggr_expr().iter().map(|aggregate| aggregate.name().to_owned()).collect(),
                 ", ",
             ),
-            condition: joined(below.filters.iter().map(|filter| filter.to_string()).collect(), " AND "),
+            condition: joined(below.filters.iter().map(ToString::to_string).collect(), " AND "),
         }
     }
 }

@@ -220,8 +220,11 @@ fn results_are_those_of_the_text() {
     }
 }
 
-/// The texts of a path with their lines and offsets, or the error.
-fn hits(input: Input<'_>) -> Result<Vec<(u64, (u64, u64), String)>, String> {
+/// A match: its line, its offsets and its text.
+type Found = (u64, (u64, u64), String);
+
+/// The matches of a path, or the error.
+fn hits(input: Input<'_>) -> Result<Vec<Found>, String> {
     let hits = input.query(&Query::compile("$.a").unwrap()).map_err(|error| error.to_string())?;
     hits.map(|hit| hit.map(|hit| (hit.line(), hit.offsets(), hit.text().into_owned())))
         .collect::<Result<_, _>>()
@@ -280,6 +283,6 @@ fn stores_are_loaded_by_their_parts() {
     let (got, want) = (results(&|| loaded.input(&engine)), results(&|| engine.input(sources())));
     got.iter().zip(&want).for_each(|(got, want)| assert_eq!(got, want));
     let limited = Engine::builder().memory(10_000).build().unwrap();
-    let refused = limited.load(sources()).err().expect("an error").to_string();
+    let refused = limited.load(sources()).expect_err("the budget is too small").to_string();
     assert!(refused.contains("loaded inputs"), "{refused}");
 }
