@@ -17,8 +17,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let predicate = Predicate::parse(&args.next().unwrap_or_else(|| "$.ms > 100".to_owned()))?;
     let engine = Engine::builder().build()?;
     let loaded: Loaded = engine.load(Source::named(file.as_ref(), Default::default())?)?;
-    let size = loaded.size();
-    println!("{} lines, {} bytes of text", size.lines, size.text);
+    println!("{} lines, {} bytes of text", loaded.lines(), loaded.text_bytes());
     println!("all: {} values", loaded.input(&engine).count(&path)?);
     let some = loaded.input(&engine).matching(&predicate);
     for counted in some.count_by(&[path], DEFAULT_MEMORY)?.by_count(None)?.values() {

@@ -27,7 +27,7 @@
 //! | [`Query`], [`Predicate`], [`Program`] | what is evaluated |
 //! | [`Hits`], [`Answers`], [`Columns`], [`Filtering`] | results in order; [`Channel`] and `AsyncResults` hand them on |
 //! | [`IndexFile`], [`ResidentIndex`] | many queries over the same text |
-//! | `Loaded` | inputs that stay in memory, as packed columns and compressed lines |
+//! | `Loaded`, `LoadedInput` | inputs that stay in memory, as packed columns and compressed lines |
 //! | [`CancelToken`], [`Stats`], [`Plan`] | the end of a run before its time, and its reports |
 //! | [`Error`] and the types in its variants | errors, by whose fault they are |
 //! | [`aggregate`], [`bitmap`], [`columns`], [`plan`], [`schema`], `store`, [`time`], [`twig`], `cuda` | one subject each |
@@ -54,7 +54,7 @@ pub use warpath_exec::input::{
     TextColumn, ValueLayout,
 };
 #[cfg(feature = "store")]
-pub use warpath_exec::loaded::{Loaded, LoadedInput, LoadedSize};
+pub use warpath_exec::loaded::{Loaded, LoadedInput};
 pub use warpath_exec::operators::Input;
 pub use warpath_exec::records::Records;
 pub use warpath_exec::resident::{DEFAULT_LEVELS, ResidentIndex};

@@ -108,7 +108,9 @@ fn columns() {
 
 #[test]
 fn loaded() {
-    check("loaded", &[]);
+    let lines = ["20 lines, 3154 bytes of text", "all: 20 values"];
+    let counts = ["2 times \"error\"", "2 times \"warn\"", "1 times \"info\""];
+    check("loaded", &[&lines[..], &counts].concat());
 }
 
 #[test]

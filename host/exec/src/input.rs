@@ -77,9 +77,9 @@ pub(crate) use given::{Given, Held, Inputs};
 pub(crate) use groups::LineGroups;
 pub(crate) use held::{HeldLines, whole};
 #[cfg(feature = "store")]
-pub(crate) use loaded::{Contents, Identity, Placed, lines, slice_end};
+pub use loaded::LoadedInput;
 #[cfg(feature = "store")]
-pub use loaded::{LoadedInput, LoadedSize};
+pub(crate) use loaded::{Contents, Identity, Placed, lines, slice_end};
 #[cfg(feature = "store")]
 pub(crate) use part::{
     EXTERNAL, PartText, Slice, StoredPart, WITHIN, begins_within, has_no_lines, text_of, text_of_group,

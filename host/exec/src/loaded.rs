@@ -15,10 +15,10 @@ use warpath_plan::Evaluated;
 use warpath_resident::{Dictionaries, Segment};
 
 use crate::engine::Engine;
+pub use crate::input::LoadedInput;
 use crate::input::{
     Buffers, Contents, Identity, OpenedSource, Placed, Source, Text, begins_within, text_of_group,
 };
-pub use crate::input::{LoadedInput, LoadedSize};
 use crate::operators::Input;
 use crate::stream::{EachValue, Ordered};
 use crate::trace::Operation;
@@ -185,18 +185,22 @@ impl Loaded {
         engine.input(self.0.inputs.iter().cloned().map(Source::Loaded).collect())
     }
 
-    /// The sizes of all inputs together.
+    /// The number of lines of all inputs, blank and malformed ones too.
     #[must_use]
-    pub fn size(&self) -> LoadedSize {
-        let mut size = LoadedSize { memory: self.0.dictionaries.bytes(), ..LoadedSize::default() };
-        for input in &self.0.inputs {
-            let of_input = input.size();
-            size.lines += of_input.lines;
-            size.text += of_input.text;
-            size.memory += of_input.memory;
-            size.lines_memory += of_input.lines_memory;
-        }
-        size
+    pub fn lines(&self) -> u64 {
+        self.0.inputs.iter().map(LoadedInput::lines).sum()
+    }
+
+    /// Bytes of text of all inputs.
+    #[must_use]
+    pub fn text_bytes(&self) -> u64 {
+        self.0.inputs.iter().map(LoadedInput::text_bytes).sum()
+    }
+
+    /// Bytes of memory of all inputs.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        self.0.dictionaries.bytes() + self.0.inputs.iter().map(LoadedInput::memory).sum::<u64>()
     }
 }
 

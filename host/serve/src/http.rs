@@ -372,8 +372,13 @@ async fn health(State(server): State<Arc<Server>>) -> Response {
 /// The inputs in memory, for `/health`.
 fn resident(server: &Server) -> Value {
     let resident = server.loaded.resident();
-    let size = resident.current().size();
-    json!({"versions": resident.versions(), "lines": size.lines, "text": size.text, "memory": size.memory})
+    let loaded = resident.current();
+    json!({
+        "versions": resident.versions(),
+        "lines": loaded.lines(),
+        "text": loaded.text_bytes(),
+        "memory": loaded.memory(),
+    })
 }
 
 /// `/metrics`: counts and times for Prometheus.
@@ -381,8 +386,8 @@ async fn metrics(State(server): State<Arc<Server>>) -> Response {
     const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let loaded = server.loaded.clone();
     let bytes = tokio::task::spawn_blocking(move || loaded.bytes()).await.unwrap_or_default();
-    let size = server.loaded.resident().current().size();
-    ([(CONTENT_TYPE, TYPE)], server.metrics.text(bytes, size.memory)).into_response()
+    let memory = server.loaded.resident().current().memory();
+    ([(CONTENT_TYPE, TYPE)], server.metrics.text(bytes, memory)).into_response()
 }
 
 /// `/append`: lines that are added to a store.

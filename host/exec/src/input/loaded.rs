@@ -16,7 +16,20 @@ use super::sequence::Sequence;
 pub(crate) use read::{lines, slice_end};
 pub(crate) use text::LoadedText;
 
-/// One input in memory. Cheap to clone. [`Source::Loaded`] reads it.
+/// One input in memory. Cheap to clone. [`Source::Loaded`](crate::input::Source::Loaded) reads it.
+///
+/// ```
+/// use warpath::{Engine, LoadedInput, Query, Source};
+///
+/// # fn main() -> Result<(), warpath::Error> {
+/// let engine = Engine::builder().build()?;
+/// let loaded = engine.load(vec![Source::Bytes("log".into(), "{\"a\":1}\n{\"a\":2}\n".into())])?;
+/// let log: LoadedInput = loaded.inputs()[0].clone();
+/// assert_eq!((log.name(), log.lines()), ("log", 2));
+/// assert_eq!(engine.input(vec![Source::Loaded(log)]).count(&Query::compile("$.a")?)?, 2);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct LoadedInput(Arc<Contents>);
 
@@ -63,20 +76,6 @@ pub(crate) struct Identity {
     pub stamp: Stamp,
 }
 
-/// The sizes of loaded inputs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct LoadedSize {
-    /// Lines, blank and malformed ones too.
-    pub lines: u64,
-    /// Bytes of text.
-    pub text: u64,
-    /// Bytes of memory, of which [`lines_memory`](Self::lines_memory) are for the lines.
-    pub memory: u64,
-    /// Bytes of memory of the compressed lines.
-    pub lines_memory: u64,
-}
-
 impl LoadedInput {
     /// The name: that of the source from which it was loaded.
     #[must_use]
@@ -84,17 +83,17 @@ impl LoadedInput {
         &self.0.name
     }
 
-    /// The sizes. Strings that inputs share are not in the memory.
+    /// The number of lines, blank and malformed ones too.
     #[must_use]
-    pub fn size(&self) -> LoadedSize {
-        let mut size = LoadedSize::default();
-        for Placed { segment, .. } in self.0.segments.iter().map(|placed| &**placed) {
-            size.lines += u64::from(segment.rows());
-            size.text += segment.lines().text_len(0..segment.rows()) as u64;
-            size.memory += segment.bytes();
-            size.lines_memory += segment.lines().bytes();
-        }
-        size
+    pub fn lines(&self) -> u64 {
+        self.0.lines()
+    }
+
+    /// Bytes of text.
+    #[must_use]
+    pub fn text_bytes(&self) -> u64 {
+        let text = |segment: &Segment| segment.lines().text_len(0..segment.rows()) as u64;
+        self.segments().map(text).sum()
     }
 
     /// Bytes of memory, without strings that inputs share.

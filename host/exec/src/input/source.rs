@@ -228,7 +228,7 @@ impl Source {
             #[cfg(feature = "store")]
             Self::Stored(part) => Some(part.size()),
             #[cfg(feature = "store")]
-            Self::Loaded(input) => Some(input.size().text),
+            Self::Loaded(input) => Some(input.text_bytes()),
             _ => None,
         }
     }
@@ -279,7 +279,7 @@ impl Source {
             #[cfg(feature = "store")]
             Self::Stored(part) => Access::Stored(part.open().map_or(0, |reader| text_bytes(&reader))),
             #[cfg(feature = "store")]
-            Self::Loaded(input) => Access::Loaded(input.size().text),
+            Self::Loaded(input) => Access::Loaded(input.text_bytes()),
         }
     }
 
