@@ -88,7 +88,7 @@ test('100,000 distinct values are a list of few elements', async () => {
 test('records without a time have no histogram, and everything else', async () => {
   const { url, stop } = await serve([join(DATA, 'products.ndjson')]);
   const page = await open(url);
-  assert.match(await page.textContent('.chart .empty'), /No field of these records has times/);
+  await page.waitForSelector('.chart .empty >> text=/No field of these records has times/');
   assert.match(await page.textContent('#status'), /^80 records/);
   assert.deepEqual(await texts(page, '#order option'), ['as stored']);
   await page.keyboard.press('h');

@@ -21,8 +21,8 @@ function rows(page) {
 /** Waits until the row at the top has this number. */
 function top(page, n) {
   return page.waitForFunction(
-    (text) => document.querySelector('#record-0')?.textContent.includes(text),
-    `n${n}`,
+    (text) => new RegExp(text).test(document.querySelector('#record-0')?.textContent),
+    `n${n}(?!\\d)`,
   );
 }
 
