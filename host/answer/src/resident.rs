@@ -48,7 +48,7 @@ pub trait Kept: Send + Sync {
     /// Evaluates a program that reads no more levels than are kept. `text` is the text that was indexed.
     ///
     /// # Errors
-    /// As for [`Worker::answer`](crate::backend::Worker::answer), and those of [`HostText::bytes`].
+    /// The errors of [`Worker::answer`](crate::backend::Worker::answer) and of [`HostText::bytes`].
     fn answer(&self, text: &dyn HostText, program: &Program, want: Want) -> Result<Answer, Error>;
 
     /// Copies the text to host memory of its length.

@@ -24,7 +24,7 @@ pub struct Question {
 }
 
 impl Question {
-    /// A question for a condition, which must say all of what it stands for.
+    /// A question for a condition. If results come from leaves alone, the condition must be exact.
     #[must_use]
     pub fn new(condition: Condition) -> Self {
         Self { condition: condition.into(), passing: Mutex::default() }
@@ -208,7 +208,7 @@ fn integer_ranges(test: &Test) -> Option<Vec<(u64, u64)>> {
 
 /// The ranges of doubles that pass a test. `None` if a constant is a number whose size is not known.
 ///
-/// A double of a leaf stands for the decimal number with the fewest digits that is nearest to it. Rounding
+/// A double of a leaf means the decimal number with the fewest digits that is nearest to it. Rounding
 /// keeps the order, so only the double that is nearest to the constant needs a look at the digits.
 fn double_ranges(test: &Test) -> Option<Vec<(u64, u64)>> {
     let (constants, wanted) = test.constants();

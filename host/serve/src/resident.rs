@@ -28,6 +28,15 @@ pub struct Resident {
     versions: AtomicU64,
 }
 
+/// The loading of inputs, which ends when this value is dropped.
+struct Loading<'a>(&'a AtomicBool);
+
+impl Drop for Loading<'_> {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
+}
+
 /// A file that is not loaded, and the reason.
 pub struct LeftOut {
     pub name: String,
@@ -60,11 +69,8 @@ impl Resident {
         self.versions.load(Ordering::Acquire)
     }
 
-    /// Loads inputs. Returns the files that could have been loaded and are not.
-    ///
-    /// # Errors
-    /// None of the inputs ends the loading; those that cannot be read are reported by the questions that read
-    /// them.
+    /// Loads inputs. Returns the files that could have been loaded and are not. An input that cannot be read
+    /// does not end the loading: the questions that read it report why.
     pub fn load(&self, sources: Vec<Source>) -> Vec<LeftOut> {
         let Some(engine) = &self.engine else { return Vec::new() };
         let mut left_out = Vec::new();
@@ -114,8 +120,9 @@ impl Resident {
         if has_new && !self.is_loading.swap(true, Ordering::AcqRel) {
             let this = self.clone();
             let load = move || {
+                // Also after a panic: otherwise no change would ever be loaded again.
+                let _loading = Loading(&this.is_loading);
                 this.load(all());
-                this.is_loading.store(false, Ordering::Release);
             };
             // Without a thread, files are read from the disk.
             if std::thread::Builder::new().name("load".to_owned()).spawn(load).is_err() {

@@ -17,7 +17,7 @@ pub trait Inputs: Send + Sync {
     /// folders.
     ///
     /// # Errors
-    /// Those of an input that is not what it was any more.
+    /// The errors of an input that has changed into something else, or is gone.
     fn sources(&self, name: &Path, files: FolderFiles) -> Result<Option<Vec<Source>>, Error>;
 
     /// True if an input of this name is loaded.
@@ -30,7 +30,7 @@ pub trait Inputs: Send + Sync {
     /// has this name.
     ///
     /// # Errors
-    /// Those of the store.
+    /// The errors of the store.
     fn tail(&self, name: &Path, from: FollowFrom, cancel: &CancelToken) -> Result<Option<Source>, Error>;
 }
 
