@@ -13,7 +13,9 @@ use warpath_plan::PartColumns;
 
 #[cfg(feature = "store")]
 use super::leaves::ByLeaves;
-use super::{Digest, Rest, Sampler, Store};
+#[cfg(feature = "store")]
+use super::{Digest, Sampler};
+use super::{Rest, Store};
 use crate::document::{Parts, Whole};
 use crate::input::{
     BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, OpenedSource, PartLines, PlainFile, Selection, Sequence,
@@ -460,9 +462,10 @@ pub(super) struct LineJobs {
     decoders: usize,
     /// The columns by which parts of a store are read; `None` for all of their lines.
     columns: Option<Arc<PartColumns>>,
-    /// The digest that workers make of the results, and the sampler that copies records.
-    digest: Option<Arc<dyn Digest>>,
-    sampler: Option<Arc<Sampler>>,
+    /// The digest that workers make of the results, and the sampler that copies records, if any: leaves make
+    /// digests, too.
+    #[cfg(feature = "store")]
+    summary: (Option<Arc<dyn Digest>>, Option<Arc<Sampler>>),
     /// The results that leaves of loaded inputs can have.
     #[cfg(feature = "store")]
     leaves: Option<Arc<ByLeaves>>,
@@ -509,8 +512,8 @@ impl LineJobs {
             latency: MAX_LATENCY,
             decoders: 1,
             columns: None,
-            digest: None,
-            sampler: None,
+            #[cfg(feature = "store")]
+            summary: (None, None),
             #[cfg(feature = "store")]
             leaves: None,
             failed: false,
@@ -518,8 +521,9 @@ impl LineJobs {
     }
 
     /// Sets the digest that workers make of the results, and the sampler that copies records.
+    #[cfg(feature = "store")]
     pub fn with_digest(self, digest: Option<Arc<dyn Digest>>, sampler: Option<Arc<Sampler>>) -> Self {
-        Self { digest, sampler, ..self }
+        Self { summary: (digest, sampler), ..self }
     }
 
     /// Finds what is evaluated on leaves, if any input is loaded.
@@ -529,7 +533,8 @@ impl LineJobs {
         if let Some(columns) = &self.columns
             && self.sources.as_slice().iter().any(is_loaded)
         {
-            let leaves = ByLeaves::new(columns, self.digest.clone(), self.sampler.clone());
+            let (digest, sampler) = self.summary.clone();
+            let leaves = ByLeaves::new(columns, digest, sampler);
             self.leaves = Some(Arc::new(leaves));
         }
     }

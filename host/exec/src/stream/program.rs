@@ -266,8 +266,13 @@ fn start<'a>(
             });
         }
         _ => {
-            let (digest, sampler) = (work.digest.clone(), work.sampler.clone());
-            let with = |jobs: LineJobs| jobs.with_digest(digest, sampler);
+            #[cfg(feature = "store")]
+            let with = {
+                let (digest, sampler) = (work.digest.clone(), work.sampler.clone());
+                |jobs: LineJobs| jobs.with_digest(digest, sampler)
+            };
+            #[cfg(not(feature = "store"))]
+            let with = std::convert::identity::<LineJobs>;
             let flow = Flow::lines_of(work.task(&chosen), inputs, &chosen, &plan, with)?;
             return Ok(Running::new(plan, flow, &chosen));
         }
