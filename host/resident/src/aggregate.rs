@@ -1,25 +1,50 @@
 //! Aggregates of all segments together: rows in groups by the values of members, and for each group counts,
 //! numbers of different values, least and greatest values, and sums. All of them are exact.
 //!
-//! Groups are found by numbers: the code of a string, or a number that is given to each other value when it
-//! is first seen. Strings are never read. Threads take segments, and their groups are joined at the end.
+//! A row finds its group by numbers: the code of a string, or a number in its order. Strings are never read.
+//! Threads take ranges of blocks of all segments:
+//!
+//! ```text
+//! slots     0        1       2       …     of each column: null, and then each value that may occur
+//! key       slot of column 0, + slots of column 0 · slot of column 1, + …
+//! table     counts[key], least[key], …     one table for each thread
+//! ```
+//!
+//! If the columns have few slots, keys are indices of the tables ([`slots`]). Otherwise a group gets the next
+//! index when a thread first meets it ([`table`]). At the end the tables are joined, range by range.
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`column`] | the values of a member in a block |
+//! | [`slots`] | the slots of a column |
+//! | [`table`] | the groups of a thread, and their numbers |
+//! | [`distinct`] | different values of groups |
 
+mod column;
+mod distinct;
+mod slots;
+mod table;
+
+use std::borrow::Cow;
+use std::num::NonZeroU64;
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use foldhash::HashMap;
 use warpath_core::cancel::Stop;
 use warpath_core::pool;
 use warpath_core::rows::RowSet;
 use warpath_shared::leaf::{BLOCK_ROWS, double, integer};
 
 use crate::dictionary::Dictionary;
-use crate::packed::Packed;
 use crate::rows::Question;
 use crate::segment::{Kind, Leaf, Segment};
 
+use slots::Slots;
+use table::Table;
+
 /// A value of a group.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub enum GroupValue {
     /// No value, or `null`.
     Null,
@@ -29,21 +54,25 @@ pub enum GroupValue {
     Integer(i64),
     /// A double.
     Double(f64),
-    /// A string: its code in the dictionary of the column ([`Grouped::dictionaries`]).
+    /// A string: its code in the dictionary of the column ([`Grouped::dictionary`]).
     Code(u32),
 }
 
-/// A function of the values of a column. It returns one value for each value, `None` for null.
-pub type Derive = dyn Fn(&[GroupValue]) -> Result<Vec<GroupValue>, String> + Send + Sync;
+/// A function of integers. It returns one result for each of them, `None` for null.
+pub type Derive = dyn Fn(&[Option<i64>]) -> Result<Vec<Option<i64>>, String> + Send + Sync;
 
 /// A column by which rows are grouped.
 #[derive(Clone)]
 pub struct GroupColumn {
     /// The names that lead to the member.
     pub path: Vec<Vec<u8>>,
-    /// The function whose results are the groups; `None` for the values themselves. It is called for values
-    /// that are no strings.
+    /// The function whose results are the groups; `None` for the values themselves. The member then has
+    /// integers.
     pub derive: Option<Arc<Derive>>,
+    /// A number of which the caller knows: integers whose quotients by it, rounded down, are equal have equal
+    /// results. The function is then called once for each quotient. Without it, the function is called for
+    /// each block of rows.
+    pub unit: Option<NonZeroU64>,
 }
 
 /// A number about each group.
@@ -121,28 +150,147 @@ pub fn kind_of<'a>(path: &[Vec<u8>], segments: impl Iterator<Item = &'a Segment>
     Some(kind)
 }
 
-/// The groups, in any order.
-#[derive(Debug, Default)]
+/// Groups, in any order.
+#[derive(Clone, Debug, Default)]
 pub struct Grouped {
-    /// The values of each group, column by column.
-    pub groups: Vec<Vec<GroupValue>>,
-    /// The numbers of each group, aggregate by aggregate.
-    pub numbers: Vec<Vec<Number>>,
-    /// The dictionary of each column of strings.
-    pub dictionaries: Vec<Option<Arc<Dictionary>>>,
+    /// The number of groups.
+    pub len: usize,
+    /// The values of each column.
+    pub columns: Vec<Values>,
+    /// The numbers of each aggregate.
+    pub numbers: Vec<Numbers>,
 }
 
-/// A number of a group.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Number {
-    /// No value: of a least or a greatest value, or of a sum of nothing.
-    Null,
-    /// A count.
-    Count(u64),
-    /// An integer.
-    Integer(i128),
-    /// A double.
-    Double(f64),
+/// The values of a column: one for each group, `None` for null.
+#[derive(Clone, Debug)]
+pub enum Values {
+    /// No group has a value.
+    Nothing,
+    /// Booleans.
+    Booleans(Vec<Option<bool>>),
+    /// Integers, or results of a function.
+    Integers(Vec<Option<i64>>),
+    /// Doubles.
+    Doubles(Vec<Option<f64>>),
+    /// Strings: their codes, and the dictionary of these.
+    Codes(Vec<Option<u32>>, Arc<Dictionary>),
+}
+
+/// The numbers of an aggregate: one for each group. `None` is a least or a greatest value, or a sum, of
+/// nothing.
+#[derive(Clone, Debug)]
+pub enum Numbers {
+    /// Counts.
+    Counts(Vec<u64>),
+    /// Integers.
+    Integers(Vec<Option<i64>>),
+    /// Sums of integers.
+    Sums(Vec<Option<i128>>),
+    /// Doubles.
+    Doubles(Vec<Option<f64>>),
+}
+
+impl Values {
+    fn of(kind: &ColumnKind, is_derived: bool, numbers: impl Iterator<Item = Option<u64>>) -> Self {
+        match kind {
+            _ if is_derived => Self::Integers(numbers.map(|number| number.map(|it| it as i64)).collect()),
+            ColumnKind::Nothing => Self::Nothing,
+            ColumnKind::Booleans => Self::Booleans(numbers.map(|number| number.map(|it| it != 0)).collect()),
+            ColumnKind::Integers => Self::Integers(numbers.map(|number| number.map(integer)).collect()),
+            ColumnKind::Doubles => Self::Doubles(numbers.map(|number| number.map(double)).collect()),
+            ColumnKind::Codes(dictionary) => {
+                Self::Codes(numbers.map(|number| number.map(|it| it as u32)).collect(), dictionary.clone())
+            }
+        }
+    }
+
+    /// The value of a group.
+    ///
+    /// # Panics
+    /// If there is no such group.
+    #[must_use]
+    pub fn get(&self, group: usize) -> GroupValue {
+        let value = match self {
+            Self::Nothing => None,
+            Self::Booleans(values) => values[group].map(GroupValue::Boolean),
+            Self::Integers(values) => values[group].map(GroupValue::Integer),
+            Self::Doubles(values) => values[group].map(GroupValue::Double),
+            Self::Codes(codes, _) => codes[group].map(GroupValue::Code),
+        };
+        value.unwrap_or(GroupValue::Null)
+    }
+
+    fn append(&mut self, other: Self) {
+        match (self, other) {
+            (Self::Booleans(one), Self::Booleans(other)) => one.extend(other),
+            (Self::Integers(one), Self::Integers(other)) => one.extend(other),
+            (Self::Doubles(one), Self::Doubles(other)) => one.extend(other),
+            (Self::Codes(one, _), Self::Codes(other, _)) => one.extend(other),
+            _ => {}
+        }
+    }
+
+    fn keep(&mut self, groups: &[usize]) {
+        match self {
+            Self::Nothing => {}
+            Self::Booleans(values) => keep(values, groups),
+            Self::Integers(values) => keep(values, groups),
+            Self::Doubles(values) => keep(values, groups),
+            Self::Codes(codes, _) => keep(codes, groups),
+        }
+    }
+}
+
+impl Numbers {
+    fn append(&mut self, other: Self) {
+        match (self, other) {
+            (Self::Counts(one), Self::Counts(other)) => one.extend(other),
+            (Self::Integers(one), Self::Integers(other)) => one.extend(other),
+            (Self::Sums(one), Self::Sums(other)) => one.extend(other),
+            (Self::Doubles(one), Self::Doubles(other)) => one.extend(other),
+            _ => {}
+        }
+    }
+
+    fn keep(&mut self, groups: &[usize]) {
+        match self {
+            Self::Counts(counts) => keep(counts, groups),
+            Self::Integers(values) => keep(values, groups),
+            Self::Sums(sums) => keep(sums, groups),
+            Self::Doubles(values) => keep(values, groups),
+        }
+    }
+}
+
+fn keep<T: Copy>(all: &mut Vec<T>, groups: &[usize]) {
+    *all = groups.iter().map(|group| all[*group]).collect();
+}
+
+impl Grouped {
+    /// The dictionary of a column of strings.
+    #[must_use]
+    pub fn dictionary(&self, column: usize) -> Option<&Arc<Dictionary>> {
+        match self.columns.get(column)? {
+            Values::Codes(_, dictionary) => Some(dictionary),
+            _ => None,
+        }
+    }
+
+    /// Keeps some groups, in the given order.
+    ///
+    /// # Panics
+    /// If there is no such group.
+    pub fn keep(&mut self, groups: &[usize]) {
+        self.columns.iter_mut().for_each(|values| values.keep(groups));
+        self.numbers.iter_mut().for_each(|numbers| numbers.keep(groups));
+        self.len = groups.len();
+    }
+
+    fn append(&mut self, other: Self) {
+        self.len += other.len;
+        self.columns.iter_mut().zip(other.columns).for_each(|(values, other)| values.append(other));
+        self.numbers.iter_mut().zip(other.numbers).for_each(|(numbers, other)| numbers.append(other));
+    }
 }
 
 /// The reason for which there are no groups.
@@ -163,8 +311,8 @@ pub enum Error {
 /// Groups the rows of segments. Without columns, all rows are one group, also if there are none.
 ///
 /// # Errors
-/// [`Error::NotInLeaves`] if leaves do not have all values, or do not decide the condition, and for more than
-/// [`MOST_COLUMNS`] columns.
+/// [`Error::NotInLeaves`] if leaves do not have all values, or do not decide the condition, for more than
+/// [`MOST_COLUMNS`] columns, and for a function of a member that has no integers.
 pub fn group(
     segments: &[&Segment],
     question: Option<&Question>,
@@ -179,494 +327,79 @@ pub fn group(
     if columns.len() > MOST_COLUMNS || segments.iter().any(|segment| !segment.is_whole()) {
         return Err(Error::NotInLeaves);
     }
-    let run = Run { segments, question, columns, aggregates, kinds: &kinds, of_values: &of_values, stop };
-    let threads = pool::cores().min(segments.len()).max(1);
-    let next = AtomicUsize::new(0);
-    let mut parts = pool::map_in(threads, (0..threads).collect(), |_| run.thread(&next));
-    let mut all = parts.pop().unwrap_or_else(|| Ok(Table::new(&run)))?;
-    for part in parts {
-        all.join(part?);
+    let is_of_integers = |(column, kind): (&GroupColumn, &ColumnKind)| {
+        column.derive.is_none() || matches!(kind, ColumnKind::Integers | ColumnKind::Nothing)
+    };
+    if !columns.iter().zip(&kinds).all(is_of_integers) {
+        return Err(Error::NotInLeaves);
     }
-    Ok(all.finish(&run))
+    let rows: Vec<Result<Cow<'_, RowSet>, Error>> = pool::map(segments.to_vec(), |segment| match question {
+        Some(question) => question.rows(segment).map(Cow::Owned).ok_or(Error::NotInLeaves),
+        None => Ok(Cow::Borrowed(segment.records())),
+    });
+    let rows: Vec<Cow<'_, RowSet>> = rows.into_iter().collect::<Result<_, _>>()?;
+    let mut tasks = Vec::new();
+    for (at, segment) in segments.iter().enumerate() {
+        let blocks = (segment.rows() as usize).div_ceil(BLOCK_ROWS);
+        tasks.extend(pool::pieces(blocks, TASK_BLOCKS).into_iter().map(|blocks| (at, blocks)));
+    }
+    let selected = rows.iter().map(|rows| rows.count()).sum();
+    let threads = pool::cores().min(tasks.len()).max(1);
+    let (slots, threads) = slots::of_columns(segments, columns, &kinds, selected, threads);
+    let run =
+        Run { segments, rows: &rows, columns, aggregates, kinds: &kinds, of_values: &of_values, stop, slots };
+    let next = AtomicUsize::new(0);
+    let tables = pool::map_in(threads, (0..threads).collect(), |_| run.thread(&tasks, &next));
+    Ok(run.finish(tables.into_iter().collect::<Result<_, _>>()?))
 }
+
+/// Blocks that a thread takes at a time.
+const TASK_BLOCKS: usize = 32;
 
 /// A question as all threads see it.
 struct Run<'a> {
     segments: &'a [&'a Segment],
-    question: Option<&'a Question>,
+    /// The selected rows of each segment.
+    rows: &'a [Cow<'a, RowSet>],
     columns: &'a [GroupColumn],
     aggregates: &'a [Aggregate],
     kinds: &'a [ColumnKind],
     of_values: &'a [Option<ColumnKind>],
     stop: &'a Stop,
+    /// The slots of the columns, if keys are indices.
+    slots: Option<Vec<Slots>>,
 }
 
 /// The most columns by which rows are grouped.
 pub const MOST_COLUMNS: usize = 4;
 
-/// The values of group columns as numbers: codes, numbers in their order, 0 and 1, or results of a function.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-struct Key {
-    numbers: [u64; MOST_COLUMNS],
-    /// A bit for each column that is null.
-    nulls: u8,
-}
-
-/// The groups of one thread.
-struct Table {
-    /// The number of each group of one column of codes, by the code after null.
-    by_code: Vec<u32>,
-    by_key: HashMap<Key, u32>,
-    keys: Vec<Key>,
-    /// The numbers of the groups, aggregate by aggregate.
-    states: Vec<State>,
-}
-
-const NONE: u32 = u32::MAX;
-
-/// An aggregate of all groups.
-enum State {
-    Count(Vec<u64>),
-    /// Least or greatest numbers in their order, and the number of values.
-    Extreme {
-        is_least: bool,
-        found: Vec<Option<u64>>,
-    },
-    Sum(Vec<Option<i128>>),
-    Distinct(Distinct),
-}
-
-/// The different values of groups.
-enum Distinct {
-    /// For each group the codes that were seen.
-    Bits { words: usize, seen: Vec<Vec<u64>> },
-    /// Each group with each value, sorted and once at the end.
-    Pairs(Vec<(u32, u64)>),
-}
-
-/// The values of a leaf in a segment, block by block.
-enum Column<'a> {
-    Nothing,
-    Booleans(&'a RowSet, RowSet),
-    Numbers(&'a Packed, RowSet),
-    /// The numbers of codes, and the codes.
-    Codes(&'a Packed, &'a [u32], RowSet),
-}
-
-impl<'a> Column<'a> {
-    fn of(segment: &'a Segment, path: &[Vec<u8>]) -> Result<Self, Error> {
-        let member = segment.member(path).ok_or(Error::NotInLeaves)?;
-        let Some(Kind { rows, leaf }) = member.and_then(|member| member.kinds.first()) else {
-            return Ok(Self::Nothing);
-        };
-        let here = segment.set(rows);
-        Ok(match leaf {
-            Leaf::Booleans(is_true) => Self::Booleans(is_true, here),
-            Leaf::Integers(packed) | Leaf::Doubles(packed) => Self::Numbers(packed, here),
-            Leaf::Codes { numbers, codes, .. } => Self::Codes(numbers, codes, here),
-            Leaf::Whole(_) => return Err(Error::NotInLeaves),
-        })
-    }
-
-    /// Reads a block: one number for each row. Returns the rows that have a value, 64 in each word.
-    fn block(&self, block: usize, numbers: &mut [u64; BLOCK_ROWS]) -> &[u64] {
-        let first = block * (BLOCK_ROWS / 64);
-        let words = |set: &'a RowSet| &set.words()[first..set.words().len().min(first + BLOCK_ROWS / 64)];
-        let here: &RowSet = match self {
-            Self::Nothing => return &[],
-            Self::Booleans(is_true, here) => {
-                for (at, word) in words(is_true).iter().enumerate() {
-                    (0..64).for_each(|bit| numbers[64 * at + bit] = word >> bit & 1);
-                }
-                here
-            }
-            Self::Numbers(packed, here) => {
-                packed.block(block, numbers);
-                here
-            }
-            Self::Codes(packed, codes, here) => {
-                packed.block(block, numbers);
-                numbers.iter_mut().for_each(|number| {
-                    *number = codes.get(*number as usize).copied().unwrap_or_default().into();
-                });
-                here
-            }
-        };
-        &here.words()[first..here.words().len().min(first + BLOCK_ROWS / 64)]
-    }
-}
-
-impl Table {
-    fn new(run: &Run<'_>) -> Self {
-        let states = run.aggregates.iter().zip(run.of_values).map(|(aggregate, kind)| match aggregate {
-            Aggregate::Rows | Aggregate::Count(_) => State::Count(Vec::new()),
-            Aggregate::Least(_) => State::Extreme { is_least: true, found: Vec::new() },
-            Aggregate::Greatest(_) => State::Extreme { is_least: false, found: Vec::new() },
-            Aggregate::Sum(_) => State::Sum(Vec::new()),
-            Aggregate::Distinct(_) => State::Distinct(match kind {
-                Some(ColumnKind::Codes(dictionary)) => {
-                    Distinct::Bits { words: dictionary.read().len().div_ceil(64), seen: Vec::new() }
-                }
-                _ => Distinct::Pairs(Vec::new()),
-            }),
-        });
-        let mut table = Self {
-            by_code: Vec::new(),
-            by_key: HashMap::default(),
-            keys: Vec::new(),
-            states: states.collect(),
-        };
-        if run.columns.is_empty() {
-            table.number(Key::default());
-        }
-        table
-    }
-
-    /// The number of a group.
-    fn number(&mut self, key: Key) -> u32 {
-        let number = self.keys.len() as u32;
-        let known = *self.by_key.entry(key).or_insert(number);
-        if known != number {
-            return known;
-        }
-        self.keys.push(key);
-        for state in &mut self.states {
-            match state {
-                State::Count(counts) => counts.push(0),
-                State::Extreme { found, .. } => found.push(None),
-                State::Sum(sums) => sums.push(None),
-                State::Distinct(Distinct::Bits { words, seen }) => {
-                    seen.push(Vec::new());
-                    // Sets of many groups would take more memory than the values.
-                    if words.saturating_mul(seen.len()) > MOST_WORDS {
-                        let pairs = pairs_of(seen);
-                        *state = State::Distinct(Distinct::Pairs(pairs));
-                    }
-                }
-                State::Distinct(Distinct::Pairs(_)) => {}
-            }
-        }
-        number
-    }
-
-    /// The number of the group of a code, or of null.
-    fn number_of_code(&mut self, code: Option<u64>) -> u32 {
-        let at = code.map_or(0, |code| code as usize + 1);
-        if let Some(number) = self.by_code.get(at).copied().filter(|number| *number != NONE) {
-            return number;
-        }
-        if self.by_code.len() <= at {
-            self.by_code.resize((at + 1).next_power_of_two(), NONE);
-        }
-        let number = self
-            .number(Key { numbers: [code.unwrap_or_default(), 0, 0, 0], nulls: u8::from(code.is_none()) });
-        self.by_code[at] = number;
-        number
-    }
-
-    fn join(&mut self, other: Self) {
-        let numbers: Vec<u32> = other.keys.into_iter().map(|key| self.number(key)).collect();
-        let own = |number: usize| numbers[number] as usize;
-        for (state, other) in self.states.iter_mut().zip(other.states) {
-            match (state, other) {
-                (State::Count(counts), State::Count(others)) => {
-                    others.into_iter().enumerate().for_each(|(at, count)| counts[own(at)] += count);
-                }
-                (State::Extreme { is_least, found }, State::Extreme { found: others, .. }) => {
-                    let is_least = *is_least;
-                    for (at, other) in others.into_iter().enumerate() {
-                        other.into_iter().for_each(|other| extreme(&mut found[own(at)], other, is_least));
-                    }
-                }
-                (State::Sum(sums), State::Sum(others)) => {
-                    for (at, other) in others.into_iter().enumerate() {
-                        if let Some(other) = other {
-                            *sums[own(at)].get_or_insert(0) += other;
-                        }
-                    }
-                }
-                (State::Distinct(one), State::Distinct(other)) => one.join(other, &numbers),
-                _ => {}
-            }
-        }
-    }
-
-    fn finish(self, run: &Run<'_>) -> Grouped {
-        let value = |kind: &ColumnKind, derived: bool, number: u64| match kind {
-            _ if derived => GroupValue::Integer(number as i64),
-            ColumnKind::Nothing => GroupValue::Null,
-            ColumnKind::Booleans => GroupValue::Boolean(number != 0),
-            ColumnKind::Integers => GroupValue::Integer(integer(number)),
-            ColumnKind::Doubles => GroupValue::Double(double(number)),
-            ColumnKind::Codes(_) => GroupValue::Code(number as u32),
-        };
-        let groups = self.keys.iter().map(|Key { numbers, nulls }| {
-            let columns = numbers.iter().zip(run.kinds).zip(run.columns).enumerate();
-            let values = columns.map(|(at, ((number, kind), column))| match nulls >> at & 1 {
-                0 => value(kind, column.derive.is_some(), *number),
-                _ => GroupValue::Null,
-            });
-            values.collect()
-        });
-        let groups: Vec<Vec<GroupValue>> = groups.collect();
-        let mut numbers = vec![Vec::with_capacity(self.states.len()); groups.len()];
-        for (state, kind) in self.states.into_iter().zip(run.of_values) {
-            let found: Vec<Number> = match state {
-                State::Count(counts) => counts.into_iter().map(Number::Count).collect(),
-                State::Extreme { found, .. } => {
-                    let is_double = matches!(kind, Some(ColumnKind::Doubles));
-                    let number = |found: Option<u64>| match found {
-                        None => Number::Null,
-                        Some(found) if is_double => Number::Double(double(found)),
-                        Some(found) => Number::Integer(integer(found).into()),
-                    };
-                    found.into_iter().map(number).collect()
-                }
-                State::Sum(sums) => {
-                    sums.into_iter().map(|sum| sum.map_or(Number::Null, Number::Integer)).collect()
-                }
-                State::Distinct(distinct) => {
-                    distinct.counts(groups.len()).into_iter().map(Number::Count).collect()
-                }
-            };
-            numbers.iter_mut().zip(found).for_each(|(numbers, found)| numbers.push(found));
-        }
-        let dictionary = |kind: &ColumnKind| match kind {
-            ColumnKind::Codes(dictionary) => Some(dictionary.clone()),
-            _ => None,
-        };
-        Grouped { groups, numbers, dictionaries: run.kinds.iter().map(dictionary).collect() }
-    }
-}
-
-/// The most words of all sets of different values of a thread.
-const MOST_WORDS: usize = 1 << 23;
-
-fn extreme(found: &mut Option<u64>, value: u64, is_least: bool) {
-    *found = Some(match *found {
-        None => value,
-        Some(found) if is_least => found.min(value),
-        Some(found) => found.max(value),
-    });
-}
-
-/// Each group with each of its values.
-fn pairs_of(seen: &[Vec<u64>]) -> Vec<(u32, u64)> {
-    let mut pairs = Vec::new();
-    for (group, words) in seen.iter().enumerate() {
-        for (at, word) in words.iter().enumerate() {
-            let mut left = *word;
-            while left != 0 {
-                pairs.push((group as u32, 64 * at as u64 + u64::from(left.trailing_zeros())));
-                left &= left - 1;
-            }
-        }
-    }
-    pairs
-}
-
-impl Distinct {
-    #[inline]
-    fn add(&mut self, group: u32, value: u64) {
-        match self {
-            Self::Bits { words, seen } => {
-                let set = &mut seen[group as usize];
-                if set.is_empty() {
-                    set.resize(*words, 0);
-                }
-                set[(value / 64) as usize] |= 1 << (value % 64);
-            }
-            Self::Pairs(pairs) => pairs.push((group, value)),
-        }
-    }
-
-    fn join(&mut self, other: Self, numbers: &[u32]) {
-        match (&mut *self, other) {
-            (Self::Bits { seen, .. }, Self::Bits { seen: others, .. }) => {
-                for (other, number) in others.into_iter().zip(numbers) {
-                    let set = &mut seen[*number as usize];
-                    if set.is_empty() {
-                        *set = other;
-                    } else {
-                        set.iter_mut().zip(other).for_each(|(word, other)| *word |= other);
-                    }
-                }
-            }
-            (one, other) => {
-                let mut pairs = std::mem::replace(one, Self::Pairs(Vec::new())).into_pairs();
-                let others = other.into_pairs().into_iter();
-                pairs.extend(others.map(|(group, value)| (numbers[group as usize], value)));
-                *one = Self::Pairs(pairs);
-            }
-        }
-    }
-
-    fn into_pairs(self) -> Vec<(u32, u64)> {
-        match self {
-            Self::Bits { seen, .. } => pairs_of(&seen),
-            Self::Pairs(pairs) => pairs,
-        }
-    }
-
-    fn counts(self, groups: usize) -> Vec<u64> {
-        match self {
-            Self::Bits { seen, .. } => {
-                let count = |words: &Vec<u64>| words.iter().map(|word| u64::from(word.count_ones())).sum();
-                seen.iter().map(count).collect()
-            }
-            Self::Pairs(mut pairs) => {
-                pairs.sort_unstable();
-                pairs.dedup();
-                let mut counts = vec![0; groups];
-                pairs.iter().for_each(|(group, _)| counts[*group as usize] += 1);
-                counts
-            }
-        }
-    }
-}
-
 impl Run<'_> {
-    /// Groups the segments that no other thread has taken.
-    fn thread(&self, next: &AtomicUsize) -> Result<Table, Error> {
+    /// Groups the blocks that no other thread has taken.
+    fn thread(&self, tasks: &[(usize, Range<usize>)], next: &AtomicUsize) -> Result<Table, Error> {
         let mut table = Table::new(self);
-        while let Some(segment) = self.segments.get(next.fetch_add(1, Ordering::Relaxed)) {
+        while let Some((segment, blocks)) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) {
             if self.stop.is_set() {
                 return Err(Error::Stopped);
             }
-            self.segment(segment, &mut table)?;
+            table.add(self, *segment, blocks.clone())?;
         }
         Ok(table)
     }
 
-    fn segment(&self, segment: &Segment, table: &mut Table) -> Result<(), Error> {
-        let rows = match self.question {
-            Some(question) => question.rows(segment).ok_or(Error::NotInLeaves)?,
-            None => segment.records().clone(),
-        };
-        let columns = self.columns.iter().map(|column| Column::of(segment, &column.path));
-        let columns = columns.collect::<Result<Vec<_>, _>>()?;
-        let values = self.aggregates.iter().map(|aggregate| match aggregate.path() {
-            Some(path) => Column::of(segment, path).map(Some),
-            None => Ok(None),
-        });
-        let values = values.collect::<Result<Vec<_>, _>>()?;
-        let mut numbers = [0; BLOCK_ROWS];
-        let (mut of_rows, mut selected) = (Vec::with_capacity(BLOCK_ROWS), Vec::with_capacity(BLOCK_ROWS));
-        for block in 0..(rows.rows() as usize).div_ceil(BLOCK_ROWS) {
-            let first = block * (BLOCK_ROWS / 64);
-            let words = &rows.words()[first..rows.words().len().min(first + BLOCK_ROWS / 64)];
-            selected.clear();
-            for (at, word) in words.iter().enumerate() {
-                let mut left = *word;
-                while left != 0 {
-                    selected.push((64 * at) as u32 + left.trailing_zeros());
-                    left &= left - 1;
-                }
-            }
-            if selected.is_empty() {
-                continue;
-            }
-            of_rows.clear();
-            self.groups_of(&columns, block, &selected, table, &mut of_rows)?;
-            for ((state, column), aggregate) in table.states.iter_mut().zip(&values).zip(self.aggregates) {
-                let Some(column) = column else {
-                    if let State::Count(counts) = state {
-                        of_rows.iter().for_each(|group| counts[*group as usize] += 1);
-                    }
-                    continue;
-                };
-                let here = column.block(block, &mut numbers);
-                let is_here =
-                    |row: u32| here.get(row as usize / 64).is_some_and(|word| word >> (row % 64) & 1 != 0);
-                let found = selected.iter().zip(&of_rows).filter(|(row, _)| is_here(**row));
-                let found = found.map(|(row, group)| (*group, numbers[*row as usize]));
-                match (state, aggregate) {
-                    (State::Count(counts), _) => found.for_each(|(group, _)| counts[group as usize] += 1),
-                    (State::Extreme { is_least, found: extremes }, _) => {
-                        let is_least = *is_least;
-                        found.for_each(|(group, value)| {
-                            extreme(&mut extremes[group as usize], value, is_least);
-                        });
-                    }
-                    (State::Sum(sums), _) => found.for_each(|(group, value)| {
-                        *sums[group as usize].get_or_insert(0) += i128::from(integer(value));
-                    }),
-                    (State::Distinct(distinct), _) => {
-                        found.for_each(|(group, value)| distinct.add(group, value));
-                    }
-                }
-            }
+    /// The groups of the tables of all threads.
+    fn finish(&self, mut tables: Vec<Table>) -> Grouped {
+        if self.slots.is_none() {
+            tables = tables.into_iter().reduce(Table::joined).into_iter().collect();
         }
-        Ok(())
-    }
-
-    /// Appends the group of each selected row of a block.
-    fn groups_of(
-        &self,
-        columns: &[Column<'_>],
-        block: usize,
-        selected: &[u32],
-        table: &mut Table,
-        of_rows: &mut Vec<u32>,
-    ) -> Result<(), Error> {
-        let mut numbers = [0; BLOCK_ROWS];
-        let is_here = |here: &[u64], row: u32| {
-            here.get(row as usize / 64).is_some_and(|word| word >> (row % 64) & 1 != 0)
-        };
-        if columns.is_empty() {
-            of_rows.resize(selected.len(), 0);
-            return Ok(());
-        }
-        if let ([column], [GroupColumn { derive: None, .. }], [ColumnKind::Codes(_) | ColumnKind::Nothing]) =
-            (columns, self.columns, self.kinds)
-        {
-            let here = column.block(block, &mut numbers);
-            of_rows.extend(selected.iter().map(|row| {
-                let code = is_here(here, *row).then(|| numbers[*row as usize]);
-                table.number_of_code(code)
-            }));
-            return Ok(());
-        }
-        let mut keys = vec![Key::default(); selected.len()];
-        for (at, ((column, kind), of)) in columns.iter().zip(self.kinds).zip(self.columns).enumerate() {
-            let here = column.block(block, &mut numbers);
-            let derived = match &of.derive {
-                None => None,
-                Some(derive) => {
-                    let value = |row: &u32| match kind {
-                        _ if !is_here(here, *row) => GroupValue::Null,
-                        ColumnKind::Integers => GroupValue::Integer(integer(numbers[*row as usize])),
-                        ColumnKind::Doubles => GroupValue::Double(double(numbers[*row as usize])),
-                        ColumnKind::Booleans => GroupValue::Boolean(numbers[*row as usize] != 0),
-                        ColumnKind::Codes(_) | ColumnKind::Nothing => GroupValue::Null,
-                    };
-                    let values: Vec<_> = selected.iter().map(value).collect();
-                    Some(derive(&values).map_err(Error::Derive)?)
-                }
-            };
-            for (place, (row, key)) in selected.iter().zip(&mut keys).enumerate() {
-                let number = match &derived {
-                    None => is_here(here, *row).then(|| numbers[*row as usize]),
-                    Some(derived) => match derived[place] {
-                        GroupValue::Integer(value) => Some(value as u64),
-                        GroupValue::Null => None,
-                        _ => return Err(Error::NotInLeaves),
-                    },
-                };
-                key.numbers[at] = number.unwrap_or_default();
-                key.nulls |= u8::from(number.is_none()) << at;
-            }
-        }
-        let mut last: Option<(Key, u32)> = None;
-        for key in keys {
-            let number = match &last {
-                Some((before, number)) if *before == key => *number,
-                _ => table.number(key),
-            };
-            of_rows.push(number);
-            last = Some((key, number));
-        }
-        Ok(())
+        let Some(first) = tables.first() else { return Grouped::default() };
+        let (len, states) = (first.len(), 0..self.aggregates.len());
+        let different: Vec<_> = states.map(|state| table::different(&mut tables, state)).collect();
+        let pieces = pool::ranges(len, 1);
+        let mut pieces =
+            pool::map(pieces, |range| table::piece(self, &tables, &different, range)).into_iter();
+        let mut grouped = pieces.next().unwrap_or_else(|| table::piece(self, &tables, &different, 0..0));
+        pieces.for_each(|piece| grouped.append(piece));
+        grouped
     }
 }
 

@@ -7,6 +7,7 @@ use warpath_core::cancel::Interrupt;
 use warpath_part::text::Shredder;
 use warpath_random::Rng;
 
+use super::distinct::Distinct;
 use super::*;
 use crate::dictionary::Dictionaries;
 
@@ -57,13 +58,9 @@ fn path(name: &str) -> Vec<Vec<u8>> {
 fn groups_are_those_of_a_naive_count() {
     let mut rng = Rng::new(3);
     let records = records(&mut rng, 5000);
-    let tens: Arc<Derive> = Arc::new(|values| {
-        let ten = |value: &GroupValue| match value {
-            GroupValue::Integer(value) => GroupValue::Integer(value.div_euclid(10_000)),
-            _ => GroupValue::Null,
-        };
-        Ok(values.iter().map(ten).collect())
-    });
+    let tens: Arc<Derive> =
+        Arc::new(|values| Ok(values.iter().map(|value| Some(value.as_ref()?.div_euclid(10_000))).collect()));
+    let unit = NonZeroU64::new(2_000);
     let aggregates = [
         Aggregate::Rows,
         Aggregate::Count(path("at")),
@@ -77,19 +74,22 @@ fn groups_are_those_of_a_naive_count() {
         let dictionaries = Dictionaries::default();
         let segments = segments(&records, rows, &dictionaries);
         let segments: Vec<&Segment> = segments.iter().collect();
-        for count in 0..4 {
+        // Without a unit, groups are listed; with one, keys are indices.
+        for (count, unit) in [(0, None), (1, None), (2, None), (3, None), (3, unit)] {
             let all = [("kind", None), ("flag", None), ("at", Some(tens.clone()))];
-            let columns = all[..count]
-                .iter()
-                .map(|(name, derive)| GroupColumn { path: path(name), derive: derive.clone() });
+            let columns = all[..count].iter().map(|(name, derive)| GroupColumn {
+                path: path(name),
+                derive: derive.clone(),
+                unit,
+            });
             let columns: Vec<_> = columns.collect();
             let stop = Stop::new(Interrupt::default());
             let grouped = group(&segments, None, &columns, &aggregates, &stop).unwrap();
             let mut got = BTreeMap::new();
-            for (values, numbers) in grouped.groups.iter().zip(&grouped.numbers) {
-                let shown = values.iter().zip(&grouped.dictionaries).map(|(value, dictionary)| match value {
+            for at in 0..grouped.len {
+                let shown = grouped.columns.iter().enumerate().map(|(column, values)| match values.get(at) {
                     GroupValue::Code(code) => {
-                        let text = dictionary.as_ref().unwrap().read().get(*code).to_vec();
+                        let text = grouped.dictionary(column).unwrap().read().get(code).to_vec();
                         String::from_utf8(text).unwrap()
                     }
                     GroupValue::Null => "null".to_owned(),
@@ -97,11 +97,11 @@ fn groups_are_those_of_a_naive_count() {
                     GroupValue::Integer(value) => value.to_string(),
                     GroupValue::Double(value) => value.to_string(),
                 });
-                let numbers = numbers.iter().map(|number| match number {
-                    Number::Null => None,
-                    Number::Count(count) => Some(i128::from(*count)),
-                    Number::Integer(value) => Some(*value),
-                    Number::Double(_) => panic!("no member has doubles"),
+                let numbers = grouped.numbers.iter().map(|numbers| match numbers {
+                    Numbers::Counts(counts) => Some(i128::from(counts[at])),
+                    Numbers::Integers(values) => values[at].map(i128::from),
+                    Numbers::Sums(sums) => sums[at],
+                    Numbers::Doubles(_) => panic!("no member has doubles"),
                 });
                 let before = got.insert(shown.collect::<Vec<_>>(), numbers.collect::<Vec<_>>());
                 assert!(before.is_none(), "a group is there twice");
@@ -134,7 +134,7 @@ fn groups_are_those_of_a_naive_count() {
                     (key, numbers)
                 })
                 .collect();
-            assert_eq!(got, want, "{count} columns, segments of {rows} rows");
+            assert_eq!(got, want, "{count} columns, segments of {rows} rows, {unit:?}");
         }
     }
 }
@@ -143,16 +143,16 @@ fn groups_are_those_of_a_naive_count() {
 #[test]
 fn different_values_of_many_groups() {
     let (mut one, mut other) = (
-        Distinct::Bits { words: 2, seen: vec![Vec::new(); 3] },
-        Distinct::Bits { words: 2, seen: vec![Vec::new(); 2] },
+        Distinct::Bits { words: 2, used: 0, seen: vec![Vec::new(); 3] },
+        Distinct::Bits { words: 2, used: 0, seen: vec![Vec::new(); 2] },
     );
     [(0, 5), (0, 70), (2, 5)].iter().for_each(|(group, value)| one.add(*group, *value));
     [(0, 5), (1, 6)].iter().for_each(|(group, value)| other.add(*group, *value));
-    one.join(other, &[2, 0]);
+    one.join(other, |group| [2, 0][group as usize]);
     assert_eq!(one.counts(3), [3, 0, 1]);
-    let mut bits = Distinct::Bits { words: 2, seen: vec![Vec::new(); 2] };
+    let mut bits = Distinct::Bits { words: 2, used: 0, seen: vec![Vec::new(); 2] };
     bits.add(1, 127);
-    bits.join(Distinct::Pairs(vec![(0, 127), (0, 1), (0, 127)]), &[1]);
+    bits.join(Distinct::Pairs(vec![(0, 127), (0, 1), (0, 127)]), |_| 1);
     assert_eq!(bits.counts(2), [0, 2]);
 }
 
@@ -164,10 +164,11 @@ fn members_of_several_kinds_are_not_grouped() {
     let segment = Segment::of(shredder.tree(), &group_of, text, &Dictionaries::default()).unwrap();
     let stop = Stop::new(Interrupt::default());
     for name in ["a", "b"] {
-        let columns = [GroupColumn { path: path(name), derive: None }];
+        let columns = [GroupColumn { path: path(name), derive: None, unit: None }];
         let grouped = group(&[&segment], None, &columns, &[Aggregate::Rows], &stop);
         assert!(matches!(grouped, Err(Error::NotInLeaves)), "{name}");
     }
     let none = group(&[], None, &[], &[Aggregate::Rows, Aggregate::Least(path("a"))], &stop).unwrap();
-    assert_eq!(none.numbers, [[Number::Count(0), Number::Null]]);
+    let [Numbers::Counts(counts), Numbers::Integers(least)] = &none.numbers[..] else { panic!("{none:?}") };
+    assert_eq!((none.len, &counts[..], &least[..]), (1, &[0][..], &[None][..]));
 }
