@@ -24,6 +24,9 @@ use crate::paths::Paths;
 use crate::predicate::{self, ColumnRefs, Condition, refers_to_files};
 use crate::scan::{Counts, OpensFiles, Scan, Wanted};
 
+/// The name of the files of these scans.
+pub const FILE_TYPE: &str = "warpath";
+
 /// The least bytes of a part of a file. A part takes one thread a millisecond.
 const PART_BYTES: u64 = 2 << 20;
 /// Parts for each partition. A partition that has none left takes those of others, so that all end at about
@@ -150,7 +153,7 @@ impl FileSource for WarpathSource {
     }
 
     fn file_type(&self) -> &str {
-        "warpath"
+        FILE_TYPE
     }
 
     fn fmt_extra(&self, _: DisplayFormatType, f: &mut Formatter<'_>) -> fmt::Result {
