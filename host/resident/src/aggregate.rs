@@ -4,6 +4,8 @@
 //! Groups are found by numbers: the code of a string, or a number that is given to each other value when it
 //! is first seen. Strings are never read. Threads take segments, and their groups are joined at the end.
 
+mod on_device;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -17,6 +19,8 @@ use crate::dictionary::Dictionary;
 use crate::packed::Packed;
 use crate::rows::Question;
 use crate::segment::{Kind, Leaf, Segment};
+
+pub use on_device::{TableOf, group_on};
 
 /// A value of a group.
 #[derive(Clone, Debug, PartialEq)]
