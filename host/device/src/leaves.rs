@@ -235,6 +235,11 @@ impl<A: Accelerator> DeviceLeaves<A> {
         }))
     }
 
+    /// Calls a function with the queue, between questions.
+    pub fn with_queue<R>(&self, call: impl FnOnce(&A) -> R) -> R {
+        call(&self.state().device)
+    }
+
     fn state(&self) -> MutexGuard<'_, State<A>> {
         // A question that panicked left its arrays as they were; the next one fills them again.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)

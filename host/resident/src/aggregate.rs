@@ -20,7 +20,7 @@ use crate::packed::Packed;
 use crate::rows::Question;
 use crate::segment::{Kind, Leaf, Segment};
 
-pub use on_device::{TableOf, group_on};
+pub use on_device::{Bucket, DeviceGroups, Order, TableOf, group_on};
 
 /// A value of a group.
 #[derive(Clone, Debug, PartialEq)]
