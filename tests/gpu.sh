@@ -91,6 +91,7 @@ sanitize)
         compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check" --device cuda --bitmaps 9
         compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check" --device cuda --strings 5
         compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check" --device cuda --twigs 4
+        compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check" --device cuda --leaves 3
         compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check" --device cuda --xml 4
         if [[ -x $bin/check-rivals ]]; then
             compute-sanitizer --tool "$tool" --error-exitcode 9 --print-limit 5 "$bin/check-rivals" --rounds 4

@@ -9,6 +9,7 @@ mod fsst;
 mod fsst_match;
 mod index;
 mod kind;
+mod leaf;
 mod line;
 mod odd;
 mod query;
@@ -31,6 +32,7 @@ pub use fsst::{fsst_decode, fsst_decode_strings};
 pub use fsst_match::fsst_match;
 pub use index::line_index;
 pub use kind::kind_check;
+pub use leaf::{leaf_distinct, leaf_group, leaf_group_few, leaf_rows};
 pub use line::{line_scan, line_states};
 pub use odd::odd_check;
 pub use query::{

@@ -16,6 +16,7 @@ mod fsst;
 mod fsst_match;
 mod index;
 mod launch;
+mod leaf;
 mod line;
 mod query;
 mod results;
@@ -48,6 +49,9 @@ pub use index::{
     tile_fault_words,
 };
 pub use launch::{Kernel, SizeError, Sizes};
+pub use leaf::{
+    LeafDistinct, LeafDistinctArgs, LeafGroup, LeafGroupArgs, LeafGroupFew, LeafRows, LeafRowsArgs,
+};
 pub use line::{
     ANY_FAULTY, ANY_LOOSE, FAR, LINES, LineScan, LineScanArgs, LineStates, LineStatesArgs,
     MOST_LINES_OF_A_TILE, STATUS_WORDS,

@@ -22,6 +22,8 @@
 //! A value of `width` bits spans at most three words. A block of width 0 has no words: all of its values are
 //! equal. Rows without a value have any value, and another array says which rows these are.
 
+pub mod table;
+
 /// Rows of a block.
 pub const BLOCK_ROWS: usize = 1024;
 /// Lanes of a block.

@@ -9,6 +9,7 @@ pub mod emulated;
 pub mod fsst;
 pub mod fsst_column;
 pub mod fsst_match;
+pub mod leaves;
 pub mod oracle;
 pub mod packed;
 pub mod parts;

@@ -27,6 +27,7 @@ mod fsst_match;
 mod gpu;
 mod grammar;
 mod index_files;
+mod leaves_device;
 mod loose;
 mod nested;
 mod on_device;

@@ -22,6 +22,7 @@
 //! | [`time`] | instants and dates, as texts and as numbers |
 //! | [`stamp`] | checksums, and the size, time and samples by which a file is recognised |
 //! | [`projection`] | the members of records that a program can reach |
+//! | [`leaves`] | tables of leaves on a device |
 //! | [`plain`] | values whose bytes may be copied to files and devices |
 //! | [`pool`] | work on several cores, with results in order |
 //! | [`simd`] | byte classes and bit operations for the instruction set of this processor |
@@ -38,6 +39,7 @@ pub mod float;
 pub mod foreign;
 pub mod json;
 pub mod key;
+pub mod leaves;
 pub mod number;
 pub mod plain;
 pub mod pool;

@@ -11,6 +11,7 @@
 //! | `resident`, `lines` | partitions that stay on a device; their text |
 //! | `memory`, `upload`, `carrier`, `held` | memory that is used again; copies through pinned memory, also of texts that are read on the way; arrays that outlive their partition |
 //! | `bitmap`, `bitmap_resident` | bitmaps, and bitmaps that stay on a device |
+//! | `leaves` | tables of leaves, and questions about them |
 //! | `fsst`, `fsst_match` | compressed strings, and patterns over them |
 //! | `twig`, `twig_lines`, `twig_xml`, `twig_worker`, `dictionary` | twigs over programs, lines and XML; their worker; their names and values |
 //! | `cuda` | CUDA devices as accelerators (feature `cuda`) |
@@ -28,6 +29,7 @@ mod fsst;
 mod fsst_match;
 mod held;
 mod index;
+mod leaves;
 mod lines;
 mod memory;
 mod partition;
@@ -52,6 +54,7 @@ pub use bitmap::{BitmapStage, DeviceBitmaps};
 pub use bitmap_resident::Resident;
 pub use fsst::{CodesFault, DeviceCodes, FsstStage};
 pub use fsst_match::FsstMatchStage;
+pub use leaves::DeviceLeaves;
 pub use memory::{Downloads, ScanScratch, Slot};
 pub use pipeline::Pipeline;
 pub use together::Together;

@@ -8,6 +8,7 @@ use warpath_answer::forms::Forms;
 use warpath_answer::resident::KeepForm;
 use warpath_answer::stage::{Evaluation, Stage};
 use warpath_core::error::Error;
+use warpath_core::leaves::LeafForm;
 use warpath_cpu::Cpu;
 use warpath_cpu::bitmap::maker::BitmapForm;
 use warpath_cpu::strict;
@@ -75,6 +76,7 @@ impl<A: Accelerator> Pipeline<A> {
         let mut forms = Forms::default();
         forms.register::<dyn TwigForm>(Box::new(Queues(device.clone())));
         forms.register::<dyn BitmapForm>(Box::new(Queues(device.clone())));
+        forms.register::<dyn LeafForm>(Box::new(Queues(device.clone())));
         Ok(Self { stages, idle, forms, device, memory, most_cells: 0 }.most_cells(MOST_CELLS))
     }
 

@@ -8,11 +8,12 @@ use warpath_cpu::twig::Documents;
 use warpath_lang::program::Program;
 use warpath_shared::kernel::{
     BinWords, BitmapRange, ColumnFinish, ColumnGather, ColumnRead, CompressAtoms, CompressStarts, CountScan,
-    FilterCount, FilterFill, FsstDecode, FsstDecodeStrings, FsstMatch, KERNELS, Kernel, KindCheck, LineIndex,
-    LineScan, LineStates, ListOffsets, NamesCount, NamesFill, OddCheck, QueryBounds, QueryCount,
-    QueryCountLoose, QueryFill, QuerySlots, QuerySlotsLoose, RecordCompact, RecordRows, SlotCompact,
-    StrictCheck, StructureWrite, TapeLines, TapeMinima, TapeNodes, TapePieces, TapeScan, TapeWords,
-    TextGather, TextScan, TreeCount, TreeFill, TwigMatch, TwigOps, XmlEvents, XmlNodes, XmlOps, XmlStates,
+    FilterCount, FilterFill, FsstDecode, FsstDecodeStrings, FsstMatch, KERNELS, Kernel, KindCheck,
+    LeafDistinct, LeafGroup, LeafGroupFew, LeafRows, LineIndex, LineScan, LineStates, ListOffsets,
+    NamesCount, NamesFill, OddCheck, QueryBounds, QueryCount, QueryCountLoose, QueryFill, QuerySlots,
+    QuerySlotsLoose, RecordCompact, RecordRows, SlotCompact, StrictCheck, StructureWrite, TapeLines,
+    TapeMinima, TapeNodes, TapePieces, TapeScan, TapeWords, TextGather, TextScan, TreeCount, TreeFill,
+    TwigMatch, TwigOps, XmlEvents, XmlNodes, XmlOps, XmlStates,
 };
 
 /// A stage of a device.
@@ -115,6 +116,12 @@ stages! {
     Strings = "strings" [FsstDecodeStrings Usually "with the offsets of strings",
         FsstDecode Usually "without them"]
         "strings of their codes"; "the codes read, the strings written";
+    Rows = "rows" [LeafRows]
+        "a condition on packed leaves, a warp for 1,024 rows";
+        "the packed words of the columns, 128 bytes written for 1,024 rows";
+    Groups = "groups" [LeafGroupFew Usually "for few groups", LeafGroup Usually "for many",
+        LeafDistinct Usually "for numbers of different values"]
+        "counts, extremes, sums and sets of groups"; "the packed words of the columns, 8 bytes a group";
     Like = "like" [FsstMatch]
         "a pattern over the codes of strings, a thread a string"; "the codes read, a bit a string written";
 }

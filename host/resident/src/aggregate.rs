@@ -19,9 +19,11 @@
 //! | [`slots`] | the slots of a column |
 //! | [`table`] | the groups of a thread, and their numbers |
 //! | [`distinct`] | different values of groups |
+//! | [`on_device`] | groups on a device |
 
 mod column;
 mod distinct;
+mod on_device;
 mod slots;
 mod table;
 
@@ -40,6 +42,7 @@ use crate::dictionary::Dictionary;
 use crate::rows::Question;
 use crate::segment::{Kind, Leaf, Segment};
 
+pub use on_device::{TableOf, group_on};
 use slots::Slots;
 use table::Table;
 
@@ -306,6 +309,9 @@ pub enum Error {
     /// The function of a column failed.
     #[error("{0}")]
     Derive(String),
+    /// A device failed.
+    #[error(transparent)]
+    Device(#[from] warpath_core::error::Error),
 }
 
 /// Groups the rows of segments. Without columns, all rows are one group, also if there are none.

@@ -15,6 +15,7 @@
 //! | [`segment`] | the rows of a segment, made of a group of a part |
 //! | [`rows`] | the rows of which a condition is true |
 //! | [`aggregate`](mod@aggregate) | groups of the rows of all segments, with counts, extremes and sums |
+//! | [`table`] | segments on a device |
 //! | [`coded`] | the values of a member as codes, for groups |
 
 pub mod aggregate;
@@ -24,8 +25,10 @@ pub mod dictionary;
 pub mod packed;
 pub mod rows;
 pub mod segment;
+pub mod table;
 
 pub use coded::Coded;
 pub use dictionary::{Dictionaries, Dictionary};
 pub use rows::Question;
 pub use segment::{Kind, Leaf, Member, Rows, Segment};
+pub use table::DeviceTable;

@@ -14,6 +14,7 @@ use warpath_shared::leaf::{of_double, of_integer};
 
 use crate::dictionary::Dictionary;
 use crate::segment::{Leaf, Member, Segment};
+use crate::table::Class;
 
 /// A condition that is evaluated on segments. What it says of the strings of a dictionary is found once.
 #[derive(Debug)]
@@ -28,6 +29,11 @@ impl Question {
     #[must_use]
     pub fn new(condition: Condition) -> Self {
         Self { condition: condition.into(), passing: Mutex::default() }
+    }
+
+    /// The condition.
+    pub(crate) fn condition(&self) -> &Condition {
+        &self.condition
     }
 
     /// The rows of a segment of which the condition is true. `None` if its leaves do not decide.
@@ -88,7 +94,6 @@ impl Question {
 
     /// The rows of a leaf that pass a test, and some of those that have no value.
     fn passing(&self, test: &Test, leaf: &Leaf, here: &RowSet) -> Option<RowSet> {
-        let (constants, wanted) = test.constants();
         let none = || RowSet::none(here.rows());
         let ranges = |ranges: Option<Vec<(u64, u64)>>, packed: &crate::packed::Packed| {
             let mut rows = none();
@@ -100,13 +105,8 @@ impl Question {
         match leaf {
             Leaf::Booleans(is_true) => {
                 let mut rows = none();
-                for constant in constants {
-                    // Truth values have no order, but they are equal to themselves.
-                    if let Constant::Bool(value) = constant
-                        && wanted(Ordering::Equal)
-                    {
-                        rows |= &if *value { is_true.clone() } else { !is_true.clone() };
-                    }
+                for (value, _) in boolean_ranges(test) {
+                    rows |= &if value == 1 { is_true.clone() } else { !is_true.clone() };
                 }
                 Some(rows)
             }
@@ -134,7 +134,7 @@ impl Question {
     }
 
     /// The codes of a dictionary whose strings pass a test.
-    fn codes(&self, test: &Test, dictionary: &Arc<Dictionary>) -> Arc<RowSet> {
+    pub(crate) fn codes(&self, test: &Test, dictionary: &Arc<Dictionary>) -> Arc<RowSet> {
         let key = (Arc::as_ptr(dictionary) as usize, std::ptr::from_ref(test) as usize);
         let known =
             |this: &Self| this.passing.lock().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
@@ -166,7 +166,7 @@ fn text_of(constant: &Constant) -> Option<&[u8]> {
 }
 
 /// True if a null passes a test.
-fn passes_null(test: &Test) -> bool {
+pub(crate) fn passes_null(test: &Test) -> bool {
     let is_null = |constant: &Constant| *constant == Constant::Null;
     match test {
         Test::Exists => true,
@@ -189,6 +189,27 @@ fn string_test(test: &Test) -> StringTest<'_> {
         Test::Equal(_) => Box::new(move |string| texts.contains(string)),
         _ => Box::new(move |string| texts.iter().any(|text| wanted(string.cmp(*text)))),
     }
+}
+
+/// The ranges of the values of a class that pass a test; none of codes, which [`Question::codes`] finds.
+/// `None` if a constant is a number whose size is not known.
+pub(crate) fn ranges_of(test: &Test, class: Class) -> Option<Vec<(u64, u64)>> {
+    match class {
+        Class::Booleans => Some(boolean_ranges(test)),
+        Class::Integers => integer_ranges(test),
+        Class::Doubles => double_ranges(test),
+        Class::Codes | Class::Nulls | Class::Containers | Class::InLines => Some(Vec::new()),
+    }
+}
+
+/// The truth values that pass a test, as ranges of 0 and 1. They have no order, but are equal to themselves.
+fn boolean_ranges(test: &Test) -> Vec<(u64, u64)> {
+    let (constants, wanted) = test.constants();
+    let value = |constant: &Constant| match constant {
+        Constant::Bool(value) if wanted(Ordering::Equal) => Some((u64::from(*value), u64::from(*value))),
+        _ => None,
+    };
+    constants.iter().filter_map(value).collect()
 }
 
 /// The ranges of integers that pass a test. `None` if a constant is a number whose size is not known.

@@ -36,6 +36,9 @@ macro_rules! for_each_kernel {
                 (BinWords, bin_words), (CompressStarts, compress_starts), (CompressAtoms, compress_atoms);
             fsst: (FsstDecode, fsst_decode), (FsstDecodeStrings, fsst_decode_strings);
             fsst_match: (FsstMatch, fsst_match);
+            leaf:
+                (LeafRows, leaf_rows), (LeafGroup, leaf_group), (LeafGroupFew, leaf_group_few),
+                (LeafDistinct, leaf_distinct);
             twig_ops: (TwigOps, twig_ops);
             xml: (XmlStates, xml_states), (XmlEvents, xml_events), (XmlNodes, xml_nodes), (XmlOps, xml_ops);
             twig: (TwigMatch, twig_match);

@@ -32,7 +32,7 @@ use warpath_tests::results;
 use warpath_tests::strict;
 use warpath_tests::suite::{self, Effort};
 use warpath_tests::trees;
-use warpath_tests::{bitmaps, conformance, fsst_match, twig_streams, twigs, xml};
+use warpath_tests::{bitmaps, conformance, fsst_match, leaves, twig_streams, twigs, xml};
 
 /// GpJSON's six queries, two that write the meaning of its filters in RFC 9535, and some of the rest of the
 /// grammar.
@@ -55,7 +55,8 @@ const PARTITIONS: [usize; 4] = [1 << 20, 7 << 20, 64 << 20, 1 << 30];
 
 fn main() -> Result<()> {
     let mut device = DeviceChoice::Cpu;
-    let (mut twig_rounds, mut xml_rounds): (Option<usize>, Option<usize>) = (None, None);
+    let (mut twig_rounds, mut xml_rounds, mut leaf_rounds): (Option<usize>, Option<usize>, Option<usize>) =
+        (None, None, None);
     let (mut run_suite, mut conformance, mut bitmaps, mut strings, mut files) =
         (true, None, None, None, Vec::new());
     let mut args = std::env::args().skip(1);
@@ -67,6 +68,9 @@ fn main() -> Result<()> {
             }
             "--strings" => {
                 strings = Some(args.next().context("--strings ROUNDS")?.parse()?);
+            }
+            "--leaves" => {
+                leaf_rounds = Some(args.next().context("--leaves ROUNDS")?.parse()?);
             }
             "--twigs" => {
                 twig_rounds = Some(args.next().context("--twigs ROUNDS")?.parse()?);
@@ -101,6 +105,9 @@ fn main() -> Result<()> {
         fsst_match::suite(&cuda, 1, rounds, 2000)?;
         fsst::suite(&mut FsstStage::new(cuda), 1, rounds)?;
         return suite::random(&Packing(Arc::new(Pipeline::new(Cuda::new(*number)?)?)), rounds, 400, 20_000);
+    }
+    if let (Some(rounds), DeviceChoice::Cuda(number)) = (leaf_rounds, &device) {
+        return leaves::suite(&Cuda::new(*number)?, 1, rounds, 3000);
     }
     if let (Some(rounds), DeviceChoice::Cuda(number)) = (twig_rounds, &device) {
         let cuda = Cuda::new(*number)?;
@@ -141,6 +148,10 @@ fn main() -> Result<()> {
             step("patterns of compressed strings", || {
                 fsst_match::suite(&cuda, 1, 200, 5000)?;
                 fsst_match::suite(&cuda, 2, 4, 1_000_000)
+            })?;
+            step("leaves", || {
+                leaves::suite(&cuda, 1, 30, 3000)?;
+                leaves::suite(&cuda, 2, 3, 200_000)
             })?;
             step("twigs", || {
                 twigs::suite(&cuda, 1, 40, (60, 40))?;

@@ -8,6 +8,7 @@ mod find;
 mod flow;
 mod fsst_cpu;
 mod kernels;
+mod leaves;
 mod load;
 mod start;
 
@@ -69,6 +70,8 @@ enum Task {
     Kernels(kernels::Args),
     /// Time the way from host memory and from files to matches and columns on the host
     Flow(flow::Args),
+    /// Time questions about records whose leaves are resident on a device
+    Leaves(leaves::Args),
     /// Time the steps that bring a file to a device and keep a copy in host memory
     Load(load::Args),
     /// Time the steps between the start of a process and its first result from a CUDA device
@@ -166,6 +169,7 @@ fn main() -> Result<()> {
         Task::Backend(args) => backend::run(&args),
         Task::Kernels(args) => kernels::run(&args),
         Task::Flow(args) => flow::run(&args),
+        Task::Leaves(args) => leaves::run(&args),
         Task::Load(args) => load::run(&args),
         Task::Start(args) => start::run(&args),
         Task::Bitmap(args) => bitmap::command::run(&args, copy::settings(), &|_, _| Vec::new()),
