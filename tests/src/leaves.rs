@@ -53,6 +53,12 @@ fn record(rng: &mut Rng, number: usize, users: usize) -> String {
     line + "}"
 }
 
+/// Random records, one in each line.
+#[must_use]
+pub fn lines(rng: &mut Rng, rows: usize, users: usize) -> String {
+    (0..rows).map(|number| record(rng, number, users) + "\n").collect()
+}
+
 /// Segments of random records. Some segments have rows that are no records, or lack members.
 #[must_use]
 pub fn segments(rng: &mut Rng, rows: &[usize], users: usize) -> Vec<Segment> {

@@ -1,12 +1,71 @@
 //! Questions about tables of leaves by the kernels, in the emulator. The results are compared with the
 //! host's.
 
+use std::sync::Arc;
+
 use anyhow::Result;
+use warpath::aggregate::DEFAULT_MEMORY;
+use warpath::{Engine, Predicate, Query, Source};
+use warpath_cpu::Cpu;
 use warpath_tests::emulated::Emulated;
-use warpath_tests::leaves::suite;
+use warpath_tests::leaves::{lines, suite};
+use warpath_tests::random::Rng;
 
 #[test]
 fn the_kernels_answer_as_the_host() -> Result<()> {
     suite(&Emulated::default(), 1, 4, 300)?;
     suite(&Emulated::default(), 2, 1, 3000)
+}
+
+/// The results of an engine over loaded records: counts, groups, and lines.
+fn results(engine: &Engine, lines: &str) -> Result<Vec<String>> {
+    let half = lines[..lines.len() / 2].rfind('\n').map_or(0, |at| at + 1);
+    let (first, second) = lines.split_at(half);
+    let source = |name: &str, text: &str| Source::Bytes(name.into(), text.to_owned().into());
+    let loaded = engine.load(vec![source("first", first), source("second", second)])?;
+    let mut all = Vec::new();
+    for predicate in ["$.kind == 'commit'", "$.n > 0 or $.x < 0", "$.user in ('u1', 'u2')", "$.none", "$.n"] {
+        let matching =
+            || Ok::<_, anyhow::Error>(loaded.input(engine).matching(&Predicate::parse(predicate)?));
+        let (user, n) = (Query::compile("$.user")?, Query::compile("$.n")?);
+        all.push(format!("{predicate}: {}", matching()?.count(&user)?));
+        all.push(format!("{}", matching()?.distinct(&[user, n], DEFAULT_MEMORY)?.distinct()?));
+        for record in matching()?.query(&Query::compile("$")?)? {
+            all.push(String::from_utf8(record?.text().as_bytes().to_vec())?);
+        }
+    }
+    Ok(all)
+}
+
+/// An engine with a device keeps leaves there, and has the results of one without.
+#[test]
+fn loaded_inputs_are_on_the_device() -> Result<()> {
+    let lines = lines(&mut Rng::new(5), 4000, 30);
+    let emulated = Emulated::default();
+    let on_device = Engine::builder().backend(emulated.backend()).build()?;
+    let on_host = Engine::builder().backend(Arc::new(Cpu)).build()?;
+    assert_eq!(results(&on_device, &lines)?, results(&on_host, &lines)?);
+    assert!(emulated.take_launches().contains(&"leaf_rows"));
+    let source = || vec![Source::Bytes("lines".into(), lines.clone().into())];
+    let (name, bytes) = on_device.load(source())?.device().unwrap();
+    assert!(name == emulated.backend().name() && bytes > 4000, "{bytes} bytes on {name}");
+    assert!(on_host.load(source())?.device().is_none());
+    // What was loaded is gone from the device when nobody uses it.
+    let used = emulated.used();
+    let loaded = on_device.load(source())?;
+    assert!(emulated.used() > used);
+    drop(loaded);
+    assert_eq!(emulated.used(), used);
+    Ok(())
+}
+
+#[test]
+fn leaves_that_do_not_fit_are_an_error() -> Result<()> {
+    let lines = lines(&mut Rng::new(6), 40_000, 20_000);
+    let small = Emulated::with_memory(1 << 19);
+    let engine = Engine::builder().backend(small.backend()).build()?;
+    let error = engine.load(vec![Source::Bytes("lines".into(), lines.into())]).unwrap_err().to_string();
+    assert!(error.starts_with("device memory: an index that is kept there needs "), "{error}");
+    assert_eq!(small.used(), 0);
+    Ok(())
 }

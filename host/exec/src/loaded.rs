@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use warpath_core::error::{Error, InputError};
+use warpath_core::leaves::{LeafDevice, LeafForm};
 use warpath_core::pool;
 use warpath_core::stamp::Stamp;
 use warpath_part::file::Reader;
 use warpath_part::text::Shredder;
 use warpath_plan::Evaluated;
-use warpath_resident::{Dictionaries, Segment};
+use warpath_resident::{DeviceTable, Dictionaries, Segment};
 
 use crate::engine::Engine;
 pub use crate::input::LoadedInput;
@@ -51,10 +52,18 @@ const SEGMENT_BYTES: usize = 32 << 20;
 #[derive(Clone, Debug, Default)]
 pub struct Loaded(Arc<LoadedInputs>);
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 struct LoadedInputs {
     inputs: Vec<LoadedInput>,
+    /// The device that has the leaves, too.
+    device: Option<Arc<dyn LeafDevice>>,
     dictionaries: Arc<Dictionaries>,
+}
+
+impl std::fmt::Debug for LoadedInputs {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LoadedInputs").field("inputs", &self.inputs).finish_non_exhaustive()
+    }
 }
 
 /// The identity of a file; `None` for other sources.
@@ -66,10 +75,11 @@ fn identity(source: &Source) -> Option<Identity> {
 }
 
 impl Engine {
-    /// Loads inputs into memory. All workers take part.
+    /// Loads inputs into memory. All workers take part. On an engine with a device, their leaves are copied
+    /// there, too, and conditions and groups of members are evaluated there.
     ///
     /// # Errors
-    /// The errors of the inputs. [`Error::Memory`] if they need more memory than the engine may use
+    /// The errors of the inputs, and those of the device. [`Error::Memory`] if they need more memory than the engine may use
     /// ([`EngineBuilder::memory`](crate::engine::EngineBuilder::memory)).
     pub fn load(&self, sources: Vec<Source>) -> Result<Loaded, Error> {
         Loaded(Arc::default()).renewed(self, sources)
@@ -112,6 +122,10 @@ impl Loaded {
         mut skip: impl FnMut(&str, Error) -> Result<(), Error>,
     ) -> Result<Self, Error> {
         let dictionaries = self.0.dictionaries.clone();
+        let device = match &self.0.device {
+            Some(device) => Some(device.clone()),
+            None => leaf_device(engine, sources.iter().map(Source::plain_bytes).sum())?,
+        };
         let room =
             Room { used: AtomicU64::new(0), limit: engine.limits().memory().map(|bytes| bytes as u64) };
         let mut inputs = Vec::with_capacity(sources.len());
@@ -129,7 +143,7 @@ impl Loaded {
                 Some((old, rest)) => load_rest(engine, old, rest, &dictionaries, &room),
                 None => load(engine, source, &dictionaries, &room),
             };
-            match contents {
+            match contents.and_then(|contents| on_device(contents, device.as_ref())) {
                 Ok(contents) => inputs.push(LoadedInput::new(Contents { identity, ..contents })),
                 Err(error) => {
                     room.used.store(used, Ordering::Relaxed);
@@ -137,7 +151,7 @@ impl Loaded {
                 }
             }
         }
-        Ok(Self(Arc::new(LoadedInputs { inputs, dictionaries })))
+        Ok(Self(Arc::new(LoadedInputs { inputs, device, dictionaries })))
     }
 
     /// The loaded input of a plain file that has only become longer since, and the source of its new lines.
@@ -197,11 +211,33 @@ impl Loaded {
         self.0.inputs.iter().map(LoadedInput::text_bytes).sum()
     }
 
-    /// Bytes of memory of all inputs.
+    /// The name of the device that has the leaves, and the bytes that they take there.
+    #[must_use]
+    pub fn device(&self) -> Option<(String, u64)> {
+        let bytes = self.0.inputs.iter().filter_map(LoadedInput::table).map(DeviceTable::bytes).sum();
+        Some((self.0.device.as_ref()?.name(), bytes))
+    }
+
+    /// Bytes of host memory of all inputs.
     #[must_use]
     pub fn memory(&self) -> u64 {
         self.0.dictionaries.bytes() + self.0.inputs.iter().map(LoadedInput::memory).sum::<u64>()
     }
+}
+
+/// The device on which an engine keeps leaves; `None` if it uses none.
+fn leaf_device(engine: &Engine, plain_bytes: u64) -> Result<Option<Arc<dyn LeafDevice>>, Error> {
+    let chosen = engine.choose_to_keep(plain_bytes)?;
+    let place = chosen.backend().forms().get::<dyn LeafForm>().map(LeafForm::place).transpose()?;
+    Ok(place.map(Arc::from))
+}
+
+/// Copies the leaves of an input to a device.
+fn on_device(contents: Contents, device: Option<&Arc<dyn LeafDevice>>) -> Result<Contents, Error> {
+    let Some(device) = device else { return Ok(contents) };
+    let segments: Vec<&Segment> = contents.segments.iter().map(|placed| &placed.segment).collect();
+    let table = DeviceTable::load(device, &segments)?;
+    Ok(Contents { table, ..contents })
 }
 
 /// The memory that loaded inputs take.
@@ -232,7 +268,8 @@ fn load(
         Source::Loaded(input) => {
             room.take(input.memory())?;
             let Contents { segments, begins_within, .. } = &**input.contents();
-            Ok(Contents { name, identity: None, segments: segments.clone(), begins_within: *begins_within })
+            let (segments, begins_within) = (segments.clone(), *begins_within);
+            Ok(Contents { name, identity: None, segments, table: None, begins_within })
         }
         source if source.is_stored() => match source.open(pool::cores())? {
             OpenedSource::Stored(part) => load_part(part.reader(), name, dictionaries, room),
@@ -280,7 +317,7 @@ fn load_part(
         segments.push(Arc::new(Placed { segment, offset, first }));
         (offset, first) = (offset + bytes, first + rows);
     }
-    Ok(Contents { name, identity: None, segments, begins_within: begins_within(reader) })
+    Ok(Contents { name, identity: None, segments, table: None, begins_within: begins_within(reader) })
 }
 
 /// Loads text, whose first line has the number `first` in its input.
@@ -317,5 +354,5 @@ fn load_text(
         segments.push(Arc::new(Placed { first, ..placed }));
         first += rows;
     }
-    Ok(Contents { name, identity: None, segments, begins_within: true })
+    Ok(Contents { name, identity: None, segments, table: None, begins_within: true })
 }

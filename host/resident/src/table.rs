@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use foldhash::HashMap;
 use warpath_core::comparison::{Comparison, Condition, Test};
-use warpath_core::error::Error;
+use warpath_core::error::{DeviceError, Error};
 use warpath_core::leaves::{Image, LeafDevice, Program, TableRows};
 use warpath_core::pool;
 use warpath_core::rows::RowSet;
@@ -393,6 +393,10 @@ impl DeviceTable {
     /// Those of [`LeafDevice::load`].
     pub fn load(device: &Arc<dyn LeafDevice>, segments: &[&Segment]) -> Result<Option<Self>, Error> {
         let Some((table, image)) = Table::of(segments) else { return Ok(None) };
+        let (needed, free) = (image.bytes(), device.free_memory()?);
+        if needed > free {
+            return Err(DeviceError::IndexTooLarge { needed, free }.into());
+        }
         let (number, bytes) = (device.load(&image)?, image.bytes());
         Ok(Some(Self { device: device.clone(), number, table, bytes }))
     }

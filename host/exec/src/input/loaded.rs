@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use warpath_core::stamp::Stamp;
-use warpath_resident::Segment;
+use warpath_resident::{DeviceTable, Segment};
 use warpath_shared::units::ByteOffset;
 
 use super::sequence::Sequence;
@@ -39,6 +39,8 @@ pub(crate) struct Contents {
     pub name: Arc<str>,
     pub identity: Option<Identity>,
     pub segments: Vec<Arc<Placed>>,
+    /// The leaves of all segments on a device.
+    pub table: Option<DeviceTable>,
     /// True if the first line is not the first one of a text: a byte order mark before it is a part of it.
     pub begins_within: bool,
 }
@@ -113,6 +115,14 @@ impl LoadedInput {
     pub fn file(&self) -> Option<(&Path, u64, SystemTime)> {
         let Identity { path, stamp } = self.0.identity.as_ref()?;
         Some((path, stamp.size(), stamp.modified()))
+    }
+
+    /// The leaves of all segments on a device, if they are on one.
+    // Hidden: its types are those of the layers.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn table(&self) -> Option<&DeviceTable> {
+        self.0.table.as_ref()
     }
 
     /// The segments of leaves.

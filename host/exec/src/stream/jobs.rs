@@ -418,7 +418,7 @@ fn next_loaded(
     let at = *next;
     let placed = input.contents().segments.get(at)?;
     let rows = placed.segment.rows();
-    let is_whole = by.is_some_and(|by| by.may_answer() || by.reads.is_some());
+    let is_whole = by.is_some_and(|by| by.may_answer() || by.selects());
     let (begin, end) = (*row, if is_whole { rows } else { slice_end(placed, *row, size) });
     (*next, *row) = if end == rows { (at + 1, 0) } else { (at, end) };
     Some(Job::Loaded { input: input.clone(), at, rows: begin..end, by: by.cloned(), size })
@@ -436,11 +436,24 @@ fn read_loaded(
 ) -> Cut<'static> {
     let contents = input.contents();
     let Some(placed) = contents.segments.get(at) else { return Cut::default() };
-    if let Some(known) = by.and_then(|by| by.known(placed)) {
-        let text = Text::kept(Arc::new([]), placed.offset);
-        return Cut { texts: vec![text.with_extract(Extract::Leaves(Arc::new(known)))], ..Cut::default() };
-    }
-    let selected = by.and_then(|by| by.reads.as_ref()).and_then(|question| question.rows(&placed.segment));
+    let of_leaves = || {
+        let Some(by) = by else { return Ok((None, None)) };
+        Ok(match by.known(contents, at)? {
+            Some(known) => (Some(known), None),
+            None => (None, by.selected(contents, at)?),
+        })
+    };
+    let selected = match of_leaves() {
+        Ok((None, selected)) => selected,
+        Ok((Some(known), _)) => {
+            let text = Text::kept(Arc::new([]), placed.offset);
+            return Cut {
+                texts: vec![text.with_extract(Extract::Leaves(Arc::new(known)))],
+                ..Cut::default()
+            };
+        }
+        Err(error) => return Cut { error: Some(error), ..Cut::default() },
+    };
     lines(contents, placed, rows, selected, size, buffers)
 }
 

@@ -1,13 +1,16 @@
 //! Results for lines of loaded inputs, from their leaves alone.
 
-use std::sync::{Arc, Mutex};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use warpath_core::comparison::Condition;
+use warpath_core::error::Error;
 use warpath_core::rows::RowSet;
 use warpath_plan::PartColumns;
 use warpath_resident::{Member, Question, Rows, Segment};
 
 use super::{Digest, Sampler};
-use crate::input::{Counts, KnownLeaves, Placed};
+use crate::input::{Contents, Counts, KnownLeaves};
 
 /// The results of a program for the rows of a segment, as its leaves have them.
 pub struct LeafResults<'a> {
@@ -22,7 +25,7 @@ pub struct LeafResults<'a> {
 /// The results of a run that leaves can have, and the lines that are read otherwise.
 pub(super) struct ByLeaves {
     /// The condition by which lines are read. It may be true of more records than the predicate.
-    pub reads: Option<Question>,
+    reads: Option<Asked>,
     /// The paths, and the condition that is the predicate, if leaves can have the results.
     answers: Option<Answers>,
     digest: Option<Arc<dyn Digest>>,
@@ -31,7 +34,45 @@ pub(super) struct ByLeaves {
 
 struct Answers {
     paths: Vec<Vec<Vec<u8>>>,
-    question: Option<Question>,
+    question: Option<Asked>,
+}
+
+/// A question about segments, and what devices have said to it.
+struct Asked {
+    question: Question,
+    /// For each input on a device, by its address: the rows of its segments; `None` if the device does not
+    /// decide.
+    of_devices: Mutex<HashMap<usize, Option<Arc<[RowSet]>>>>,
+}
+
+impl Asked {
+    fn new(condition: Condition) -> Self {
+        Self { question: Question::new(condition), of_devices: Mutex::default() }
+    }
+
+    /// The rows of a segment of an input of which the condition is true. A device decides about all segments
+    /// at once. `None` if leaves do not decide.
+    fn rows(&self, contents: &Contents, at: usize) -> Result<Option<RowSet>, Error> {
+        let placed = &contents.segments[at];
+        let Some(table) = &contents.table else { return Ok(self.question.rows(&placed.segment)) };
+        let mut known = self.of_devices.lock().unwrap_or_else(PoisonError::into_inner);
+        let address = std::ptr::from_ref(contents) as usize;
+        let of_device = match known.get(&address) {
+            Some(of_device) => of_device.clone(),
+            None => {
+                let segments: Vec<_> = contents.segments.iter().map(|placed| &placed.segment).collect();
+                let found = table.rows(Some(&self.question), &segments, true)?;
+                let rows = |found: Vec<(u64, Option<RowSet>)>| found.into_iter().filter_map(|(_, rows)| rows);
+                let of_device = found.map(|found| rows(found).collect());
+                known.entry(address).or_insert(of_device).clone()
+            }
+        };
+        drop(known);
+        Ok(match of_device {
+            Some(rows) => rows.get(at).cloned(),
+            None => self.question.rows(&placed.segment),
+        })
+    }
 }
 
 impl ByLeaves {
@@ -44,8 +85,8 @@ impl ByLeaves {
         let answers = columns
             .leaves
             .clone()
-            .map(|leaves| Answers { paths: leaves.paths, question: leaves.condition.map(Question::new) });
-        Self { reads: columns.condition.clone().map(Question::new), answers, digest, sampler }
+            .map(|leaves| Answers { paths: leaves.paths, question: leaves.condition.map(Asked::new) });
+        Self { reads: columns.condition.clone().map(Asked::new), answers, digest, sampler }
     }
 
     /// True if leaves may have the results.
@@ -53,16 +94,38 @@ impl ByLeaves {
         self.answers.is_some()
     }
 
+    /// True if lines are read by a condition.
+    pub fn selects(&self) -> bool {
+        self.reads.is_some()
+    }
+
+    /// The rows of a segment whose lines are read; `None` for all.
+    ///
+    /// # Errors
+    /// Those of a device that has the leaves.
+    pub fn selected(&self, contents: &Contents, at: usize) -> Result<Option<RowSet>, Error> {
+        self.reads.as_ref().map_or(Ok(None), |asked| asked.rows(contents, at))
+    }
+
     /// The results for the lines of a segment. `None` if its leaves do not have them.
-    pub fn known(&self, placed: &Placed) -> Option<KnownLeaves> {
-        let (Placed { segment, .. }, Answers { paths, question }) = (placed, self.answers.as_ref()?);
-        if !segment.is_whole() {
-            return None;
-        }
-        let rows = match question {
-            Some(question) => question.rows(segment)?,
-            None => segment.records().clone(),
+    ///
+    /// # Errors
+    /// Those of a device that has the leaves.
+    pub fn known(&self, contents: &Contents, at: usize) -> Result<Option<KnownLeaves>, Error> {
+        let segment = &contents.segments[at].segment;
+        let Some(Answers { question, .. }) = self.answers.as_ref().filter(|_| segment.is_whole()) else {
+            return Ok(None);
         };
+        let rows = match question {
+            Some(asked) => asked.rows(contents, at)?,
+            None => Some(segment.records().clone()),
+        };
+        Ok(rows.and_then(|rows| self.of_rows(segment, rows)))
+    }
+
+    /// The results for some rows of a segment.
+    fn of_rows(&self, segment: &Segment, rows: RowSet) -> Option<KnownLeaves> {
+        let Answers { paths, .. } = self.answers.as_ref()?;
         let members = paths.iter().filter(|path| !path.is_empty()).map(|path| segment.member(path));
         let members = members.collect::<Option<Vec<_>>>()?;
         let mut of_names = members.iter();

@@ -8,6 +8,7 @@
 //! ```
 
 use std::num::NonZeroU64;
+use std::sync::Arc;
 
 use foldhash::HashMap;
 use warpath_core::leaves::{Grouping, Numbers as Found, Part, Program};
@@ -149,7 +150,8 @@ pub fn group_on(
     let Some((first, _)) = tables.first() else { return Ok(None) };
     let device = first.device().clone();
     let segments = || tables.iter().flat_map(|(_, segments)| segments.iter().copied());
-    if columns.len() > MOST_COLUMNS
+    if !tables.iter().all(|(table, _)| Arc::ptr_eq(table.device(), &device))
+        || columns.len() > MOST_COLUMNS
         // Each value would have a result of its own.
         || columns.iter().any(|column| column.derive.is_some() && column.unit.is_none())
         || segments().any(|segment| !segment.is_whole())

@@ -24,7 +24,8 @@ use warpath::LoadedInput;
 use warpath_core::cancel::{Interrupt, Stop};
 use warpath_core::comparison::Condition;
 use warpath_resident::aggregate::{
-    Aggregate, ColumnKind, Derive, GroupColumn, Grouped, MOST_COLUMNS, Numbers, Values, group,
+    Aggregate, ColumnKind, Derive, Error, GroupColumn, Grouped, MOST_COLUMNS, Numbers, TableOf, Values,
+    group, group_on,
 };
 use warpath_resident::{Dictionary, Question, Segment};
 
@@ -267,7 +268,11 @@ impl DisplayAs for LeafAggregateExec {
         if let Some(first) = &self.first {
             write!(f, ", {first}")?;
         }
-        write!(f, ", inputs={}", self.inputs.len())
+        write!(f, ", inputs={}", self.inputs.len())?;
+        match self.inputs.iter().map(LoadedInput::table).collect::<Option<Vec<_>>>().as_deref() {
+            Some([table, ..]) => write!(f, ", device={}", table.device().name()),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -317,8 +322,7 @@ impl ExecutionPlan for LeafAggregateExec {
         let rows = async move {
             let _ends = ends;
             let made = tokio::task::spawn_blocking(move || {
-                let segments: Vec<&Segment> = inputs.iter().flat_map(LoadedInput::segments).collect();
-                let grouped = group(&segments, question.as_ref(), &columns, &aggregates, &stop);
+                let grouped = grouped(&inputs, question.as_ref(), &columns, &aggregates, &stop);
                 let mut grouped = grouped.map_err(|error| DataFusionError::External(Box::new(error)))?;
                 if let Some(first) = &first
                     && let Some(groups) = first.groups(&numbers(&grouped, &schema)?)
@@ -332,6 +336,25 @@ impl ExecutionPlan for LeafAggregateExec {
         let rows = futures::stream::once(rows);
         Ok(Box::pin(RecordBatchStreamAdapter::new(self.schema(), rows)))
     }
+}
+
+/// The groups of the rows of inputs, by their device if all of them are on one.
+fn grouped(
+    inputs: &[LoadedInput],
+    question: Option<&Question>,
+    columns: &[GroupColumn],
+    aggregates: &[Aggregate],
+    stop: &Stop,
+) -> std::result::Result<Grouped, Error> {
+    let of_inputs: Vec<Vec<&Segment>> = inputs.iter().map(|input| input.segments().collect()).collect();
+    let tables = inputs.iter().zip(&of_inputs).map(|(input, segments)| Some((input.table()?, &segments[..])));
+    let tables: Option<Vec<TableOf<'_>>> = tables.collect();
+    if let Some(tables) = tables
+        && let Some(grouped) = group_on(&tables, question, columns, aggregates)?
+    {
+        return Ok(grouped);
+    }
+    group(&of_inputs.concat(), question, columns, aggregates, stop)
 }
 
 /// Groups as rows.
