@@ -123,6 +123,21 @@ pub enum ColumnKind {
     Codes(Arc<Dictionary>),
 }
 
+impl ColumnKind {
+    /// The kind of values of both kinds; `None` if there is none.
+    #[must_use]
+    pub fn and(self, other: Self) -> Option<Self> {
+        Some(match (self, other) {
+            (Self::Nothing, other) | (other, Self::Nothing) => other,
+            (Self::Codes(one), Self::Codes(other)) if Arc::ptr_eq(&one, &other) => Self::Codes(one),
+            (Self::Booleans, Self::Booleans) => Self::Booleans,
+            (Self::Integers, Self::Integers) => Self::Integers,
+            (Self::Doubles, Self::Doubles) => Self::Doubles,
+            _ => return None,
+        })
+    }
+}
+
 /// The kind of a member's values in all segments. `None` if they have several kinds, or their leaves have not
 /// all of the values as numbers.
 #[must_use]
@@ -138,16 +153,7 @@ pub fn kind_of<'a>(path: &[Vec<u8>], segments: impl Iterator<Item = &'a Segment>
                 Leaf::Codes { dictionary, .. } => ColumnKind::Codes(dictionary.clone()),
                 Leaf::Whole(_) => return None,
             };
-            kind = match (kind, next) {
-                (ColumnKind::Nothing, next) => next,
-                (ColumnKind::Codes(one), ColumnKind::Codes(other)) if Arc::ptr_eq(&one, &other) => {
-                    ColumnKind::Codes(one)
-                }
-                (ColumnKind::Booleans, ColumnKind::Booleans) => ColumnKind::Booleans,
-                (ColumnKind::Integers, ColumnKind::Integers) => ColumnKind::Integers,
-                (ColumnKind::Doubles, ColumnKind::Doubles) => ColumnKind::Doubles,
-                _ => return None,
-            };
+            kind = kind.and(next)?;
         }
     }
     Some(kind)

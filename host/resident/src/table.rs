@@ -1,7 +1,7 @@
 //! Segments as a table of leaves for a device ([`warpath_shared::leaf::table`]), and conditions as programs
 //! over it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use foldhash::HashMap;
 use warpath_core::comparison::{Comparison, Condition, Test};
@@ -13,6 +13,7 @@ use warpath_part::group::Layout;
 use warpath_shared::leaf::table::{Column, Instr, MOST_PUSHED, OpCode, RECORDS, SET_WORDS};
 use warpath_shared::leaf::{BLOCK_ROWS, Block, LANES};
 
+use crate::aggregate::ColumnKind;
 use crate::dictionary::Dictionary;
 use crate::packed::Packed;
 use crate::rows::{Question, passes_null, ranges_of};
@@ -48,6 +49,8 @@ pub struct TableColumn {
     pub greatest: u64,
     /// The strings of [`Class::Codes`].
     pub dictionary: Option<Arc<Dictionary>>,
+    /// True if all records have a value.
+    pub is_full: bool,
 }
 
 /// A description of a table: which columns it has.
@@ -58,6 +61,10 @@ pub struct Table {
     first: Vec<usize>,
     /// The rows of each segment.
     rows: Vec<u32>,
+    /// True if the leaves of all segments have all of their records.
+    is_whole: bool,
+    /// For each member that was asked for: whether the leaves of all segments say all about it.
+    known: Mutex<HashMap<Vec<Vec<u8>>, bool>>,
 }
 
 /// The blocks and the set of a column in one segment.
@@ -136,7 +143,8 @@ impl Table {
             return None;
         }
         let rows = segments.iter().map(|segment| segment.rows()).collect();
-        let mut table = Self { columns: HashMap::default(), first, rows };
+        let is_whole = segments.iter().all(|segment| segment.is_whole());
+        let mut table = Self { columns: HashMap::default(), first, rows, is_whole, known: Mutex::default() };
         let mut image = Image { count, sets: vec![0; count * SET_WORDS], ..Image::default() };
         for (number, segment) in segments.iter().enumerate() {
             copy_set(segment.records(), &mut image.sets[table.first[number] * SET_WORDS..]);
@@ -195,7 +203,7 @@ impl Table {
             u32::try_from(set / (count * SET_WORDS)).ok()?
         };
         image.columns.push(Column { blocks: u32::try_from(place).ok()?, here });
-        let column = TableColumn { number, least, greatest, dictionary };
+        let column = TableColumn { number, least, greatest, dictionary, is_full: here == RECORDS };
         self.columns.insert((one.path.clone(), one.class), column);
         Some(())
     }
@@ -205,6 +213,47 @@ impl Table {
     pub fn column(&self, path: &[Vec<u8>], class: Class) -> Option<&TableColumn> {
         // A borrowed pair is no key of the map.
         self.columns.get(&(path.to_vec(), class))
+    }
+
+    /// True if the leaves of all segments have all of their records.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.is_whole
+    }
+
+    /// True if the leaves of all segments say all about a member. The segments are those of the table.
+    #[must_use]
+    pub fn knows(&self, path: &[Vec<u8>], segments: &[&Segment]) -> bool {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        match known.get(path) {
+            Some(known) => *known,
+            None => {
+                let is_known = segments.iter().all(|segment| segment.member(path).is_some());
+                known.insert(path.to_vec(), is_known);
+                is_known
+            }
+        }
+    }
+
+    /// The kind of the values of a member, as [`kind_of`](crate::aggregate::kind_of) finds it. `None` if they
+    /// have several kinds, or are not all in leaves.
+    #[must_use]
+    pub fn kind(&self, path: &[Vec<u8>], segments: &[&Segment]) -> Option<ColumnKind> {
+        let column = |class| self.column(path, class);
+        if !self.knows(path, segments)
+            || [Class::Containers, Class::InLines].into_iter().any(|of| column(of).is_some())
+        {
+            return None;
+        }
+        let kinds = [
+            column(Class::Booleans).map(|_| ColumnKind::Booleans),
+            column(Class::Integers).map(|_| ColumnKind::Integers),
+            column(Class::Doubles).map(|_| ColumnKind::Doubles),
+            column(Class::Codes).and_then(|column| column.dictionary.clone()).map(ColumnKind::Codes),
+        ];
+        let mut kinds = kinds.into_iter().flatten();
+        let kind = kinds.next().unwrap_or(ColumnKind::Nothing);
+        kinds.next().is_none().then_some(kind)
     }
 
     /// The number of rows of all segments.
@@ -301,9 +350,7 @@ impl Writer<'_> {
     }
 
     fn comparison(&mut self, comparison: &Comparison) -> Option<()> {
-        // Leaves must say all about the member, in each segment.
-        let is_known = |segment: &&Segment| segment.member(&comparison.path).is_some();
-        if !self.segments.iter().all(is_known) {
+        if !self.table.knows(&comparison.path, self.segments) {
             return None;
         }
         self.test(&comparison.test, &comparison.path)

@@ -16,9 +16,7 @@ use warpath_core::pool;
 use warpath_shared::leaf::table::{Aggregate as DeviceAggregate, AggregateCode, Key};
 use warpath_shared::leaf::{double, integer, of_integer};
 
-use super::{
-    Aggregate, ColumnKind, Derive, Error, GroupColumn, Grouped, MOST_COLUMNS, Numbers, Values, kind_of,
-};
+use super::{Aggregate, ColumnKind, Derive, Error, GroupColumn, Grouped, MOST_COLUMNS, Numbers, Values};
 use crate::rows::Question;
 use crate::segment::Segment;
 use crate::table::{Class, DeviceTable};
@@ -149,16 +147,20 @@ pub fn group_on(
 ) -> Result<Option<Grouped>, Error> {
     let Some((first, _)) = tables.first() else { return Ok(None) };
     let device = first.device().clone();
-    let segments = || tables.iter().flat_map(|(_, segments)| segments.iter().copied());
     if !tables.iter().all(|(table, _)| Arc::ptr_eq(table.device(), &device))
         || columns.len() > MOST_COLUMNS
         // Each value would have a result of its own.
         || columns.iter().any(|column| column.derive.is_some() && column.unit.is_none())
-        || segments().any(|segment| !segment.is_whole())
+        || tables.iter().any(|(table, _)| !table.table().is_whole())
     {
         return Ok(None);
     }
-    let kind = |path: &[Vec<u8>]| kind_of(path, segments());
+    // The kind of a member in all tables.
+    let kind = |path: &[Vec<u8>]| {
+        tables.iter().try_fold(ColumnKind::Nothing, |kind, (table, segments)| {
+            kind.and(table.table().kind(path, segments)?)
+        })
+    };
     let kinds: Option<Vec<_>> = columns.iter().map(|column| kind(&column.path)).collect();
     let of_values: Option<Vec<_>> = aggregates
         .iter()
@@ -254,6 +256,14 @@ impl<'a> Plan<'a> {
             groups = groups.checked_mul(of.digits)?;
             digits.push(Some(of));
         }
+        // Values that each row has are as many as the rows.
+        let is_full = |(path, class): (&[Vec<u8>], Class)| {
+            tables.iter().all(|(table, _)| table.table().column(path, class).is_some_and(|of| of.is_full))
+        };
+        let counts = |places: &mut Places<'a>, column: Option<(&'a [Vec<u8>], Class)>| match column {
+            Some(column) if is_full(column) => places.number(AggregateCode::Rows, None),
+            column => places.number(AggregateCode::Count, column),
+        };
         let (mut places, mut of_aggregates) = (Places::default(), Vec::with_capacity(aggregates.len()));
         let rows_at = places.number(AggregateCode::Rows, None);
         for (aggregate, kind) in aggregates.iter().zip(of_values) {
@@ -266,7 +276,7 @@ impl<'a> Plan<'a> {
                 (Aggregate::Rows, _) => Place::Count(rows_at),
                 (Aggregate::Count(_) | Aggregate::Distinct(_), None) => Place::Zero,
                 (_, None) => Place::Nothing,
-                (Aggregate::Count(_), column) => Place::Count(places.number(AggregateCode::Count, column)),
+                (Aggregate::Count(_), column) => Place::Count(counts(&mut places, column)),
                 (Aggregate::Distinct(path), _) if class == Some(Class::Codes) => {
                     let (_, greatest) = range(path, Class::Codes);
                     places.sets.push((path, greatest / 32 + 1));
@@ -284,7 +294,7 @@ impl<'a> Plan<'a> {
                 (Aggregate::Sum(_), column) if class == Some(Class::Integers) => Place::Sum {
                     low: places.number(AggregateCode::LowSum, column),
                     high: places.number(AggregateCode::HighSum, column),
-                    count: places.number(AggregateCode::Count, column),
+                    count: counts(&mut places, column),
                 },
                 (Aggregate::Sum(_), _) => return None,
             });
