@@ -6,10 +6,10 @@ use std::net::TcpStream;
 use crate::harness::{Answer, Server, head, inputs};
 
 /// More bytes than sockets and the server hold.
-const LINES: usize = 400_000;
+pub const LINES: usize = 400_000;
 
 /// A server with a large file, beside the others.
-fn with_large(arguments: &[&str]) -> Server {
+pub fn with_large(arguments: &[&str]) -> Server {
     let folder = inputs();
     let mut file = std::fs::File::create(folder.path().join("large.ndjson")).unwrap();
     let lines = format!("{{\"text\":\"{}\"}}\n", "x".repeat(100)).repeat(1000);

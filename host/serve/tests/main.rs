@@ -2,6 +2,7 @@
 
 mod appends;
 mod commands;
+mod flight;
 mod harness;
 mod hostile;
 mod limits;
