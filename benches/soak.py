@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Asks a server many questions and appends lines at the same time, and shows that no line is lost or doubled.
+"""Sends questions and new lines to a server at the same time, and shows that no line is lost or doubled.
 
     warpath-serve --writable logs.wp &
     benches/soak.py http://127.0.0.1:7273 --input logs.wp --pid $!
     benches/soak.py URL --input logs.wp --clients 64 --seconds 3600 --compact 'warpath store compact logs.wp'
 
 Each client sends one request after the other: counts, rows, groups, statistics, SQL, and appends of one to
-three lines. A count must have at least the lines that were acknowledged before it was asked, and at most those
-that were sent when it was answered. At the end, each acknowledged line must be in the store exactly once.
+three lines. A count must have at least the lines that were acknowledged before its request, and at most those
+that were sent when its response came. At the end, each acknowledged line must be in the store exactly once.
 
 It prints the requests per second, the times at the 50th and the 99th percentile, and the resident memory of
 the process --pid at the start, in the middle and at the end. The exit code is 1 if something was wrong.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Asks a server by Flight SQL, with the driver of ADBC and its interface for Python's databases.
+"""Sends statements to a server by Flight SQL, with the driver of ADBC, as programs in Python do.
 
     tests/flight.py WARPATH_SERVE WARPATH    the programs
 

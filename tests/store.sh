@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Reads stores by programs that do not know Warpath: pyarrow, DataFusion, DuckDB, Polars and deltalake, and
-# ADBC, which asks `warpath serve` by Flight SQL.
+# Reads stores by programs that do not know Warpath: pyarrow, DataFusion, DuckDB, Polars and deltalake. ADBC
+# reads one from `warpath serve`, by Flight SQL.
 #
 #   tests/store.sh
-#   WARPATH_READERS='adbc-driver-flightsql adbc-driver-manager datafusion deltalake duckdb==1.4.2 polars pyarrow' \
-#       tests/store.sh    # other versions
+#   WARPATH_READERS='adbc-driver-flightsql adbc-driver-manager datafusion deltalake duckdb==1.4.2 polars \
+#       pyarrow' tests/store.sh    other versions
 #
 # It needs Rust, a C compiler, and Python 3.10 or newer with venv; pip gets the readers.
 set -euo pipefail
@@ -19,9 +19,9 @@ programs=${CARGO_TARGET_DIR:-target}/debug
 examples=$programs/examples
 python3 -m venv "$folder/venv"
 export PATH="$folder/venv/bin:$PATH" PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1
+readers='adbc-driver-flightsql adbc-driver-manager datafusion deltalake duckdb polars pyarrow'
 # shellcheck disable=SC2086  # words, as in a shell
-if ! pip install ${WARPATH_READERS:-adbc-driver-flightsql adbc-driver-manager datafusion deltalake duckdb polars pyarrow}
-then
+if ! pip install ${WARPATH_READERS:-$readers}; then
     echo "store.sh: pip did not get the readers. Without a network, name a folder with their wheels:" >&2
     echo "    PIP_NO_INDEX=1 PIP_FIND_LINKS=FOLDER tests/store.sh" >&2
     exit 1

@@ -259,7 +259,7 @@ impl Speaks {
     async fn with(&self, mut stream: TcpStream, watcher: Watcher, mut end: watch::Receiver<bool>) {
         let begin = tokio::select! {
             begin = tokio::time::timeout(self.idle, beginning(&mut stream)) => begin,
-            // A client that has not asked anything waits for nothing.
+            // No request has come, so that no client waits.
             _ = end.wait_for(|is_ending| *is_ending) => return,
         };
         let Ok(Ok(begin)) = begin else { return };

@@ -86,8 +86,8 @@ pub fn refused(status: StatusCode, message: &str) -> HttpResponse {
     Status::new(code, message).into_http::<axum::body::Body>().into_response()
 }
 
-/// Reads the body of a request before the request is answered, within the limits of a body of JSON. No request
-/// of Flight SQL that is answered here has a long one.
+/// Reads the body of a request before the request is answered, within the limits of a body of JSON. No
+/// request of Flight SQL that is answered here has a long one.
 async fn whole(State(server): State<Arc<Server>>, request: HttpRequest, next: Next) -> HttpResponse {
     let (head, body) = request.into_parts();
     match body_of(&server, body).await {
@@ -249,7 +249,7 @@ impl Flight {
     }
 }
 
-/// What a client can know of the SQL of the server.
+/// Facts about the SQL of the server.
 fn sql_info() -> Result<&'static SqlInfoData, Status> {
     static INFO: OnceLock<Result<SqlInfoData, String>> = OnceLock::new();
     let info = INFO.get_or_init(|| {
