@@ -94,7 +94,8 @@ pub fn serve(args: Args, ui: &Ui) -> Result<(), Failure> {
             is_writable: args.writable,
             most: args.append,
             idle: args.idle,
-            turn: Mutex::default(),
+            turn: Arc::new(Mutex::default()),
+            ui: ui.clone(),
         },
         loaded,
         metrics,
@@ -210,6 +211,7 @@ async fn listen(args: &Args, server: Arc<Server>, ui: &Ui) -> Result<(), Failure
     let mut ended = pin!(async {
         graceful.shutdown().await;
         server.questions.ended().await;
+        server.appends.ended().await;
     });
     tokio::select! {
         () = &mut ended => return Ok(()),

@@ -391,9 +391,8 @@ fn resident(server: &Server) -> Value {
 async fn metrics(State(server): State<Arc<Server>>) -> Response {
     const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let loaded = server.loaded.clone();
-    let bytes = tokio::task::spawn_blocking(move || loaded.bytes()).await.unwrap_or_default();
-    let memory = server.loaded.resident().current().memory();
-    ([(CONTENT_TYPE, TYPE)], server.metrics.text(bytes, memory)).into_response()
+    let state = tokio::task::spawn_blocking(move || loaded.state()).await.unwrap_or_default();
+    ([(CONTENT_TYPE, TYPE)], server.metrics.text(&state)).into_response()
 }
 
 /// `/append`: lines that are added to a store.

@@ -1,6 +1,7 @@
 //! The real server: commands over `--server`, requests of other clients, and clients that misbehave.
 
 mod appends;
+mod changes;
 mod commands;
 mod flight;
 mod harness;
