@@ -15,6 +15,7 @@ use tokio::io::AsyncReadExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Mutex, Semaphore, watch};
+use warpath::store::Store;
 use warpath_cli::Inputs as _;
 use warpath_terminal::messages::Ui;
 
@@ -58,6 +59,8 @@ pub fn serve(args: Args, ui: &Ui) -> Result<(), Failure> {
     }
     // Each connection takes a descriptor. Without more of them, fewer connections are accepted.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
+    // Each question opens the stores that it names.
+    Store::remember_versions();
     let resident = Resident::new(args.load.unwrap_or_else(half_of_memory));
     let resident = resident.map_err(|error| Failure::new(error.chain()))?;
     let loaded = Arc::new(Loaded::new(args.inputs.clone(), Arc::new(resident))?);
