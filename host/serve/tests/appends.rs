@@ -149,7 +149,7 @@ fn questions_additions_and_compaction_at_the_same_time_lose_nothing() {
                 assert!(merged.status.success() || said.contains("another writer"), "{merged:?}");
             }
         });
-        // The end is told also if a writer fails.
+        // The other threads end also if a writer fails.
         let written: Vec<_> = writers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
         is_ended.store(true, Ordering::Relaxed);
         assert!(written.iter().all(Result::is_ok));

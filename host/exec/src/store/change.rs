@@ -220,7 +220,7 @@ fn next_run(parts: &[Part], mut start: usize) -> Option<Range<usize>> {
 const SMALL_PARTS: usize = 32;
 const SMALL_BYTES: u64 = 4 << 20;
 
-/// The small parts at the end, if they are so many that they become one.
+/// The small parts at the end, if at least [`SMALL_PARTS`] follow one another there.
 fn last_run(parts: &[Part], start: usize) -> Option<Range<usize>> {
     let small = parts[start..].iter().rev().take_while(|part| part.text_bytes < SMALL_BYTES).count();
     (small >= SMALL_PARTS).then(|| parts.len() - small..parts.len())
