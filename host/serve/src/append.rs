@@ -25,8 +25,8 @@ use crate::metrics::Metrics;
 const WAITING: usize = 4;
 
 /// The bytes of a body that are read before it has its turn. A client that is slow to send few lines keeps
-/// nobody waiting.
-const AHEAD: usize = 4 << 20;
+/// nobody waiting. Each connection may hold as many.
+const AHEAD: usize = 256 << 10;
 
 /// A refusal, as its status and its message.
 type Refused = (StatusCode, String);
