@@ -2,20 +2,24 @@
 
 use std::sync::Arc;
 
-use arrow_flight::FlightInfo;
 use arrow_flight::decode::FlightRecordBatchStream;
 use arrow_flight::error::FlightError;
 use arrow_flight::sql::client::FlightSqlServiceClient;
-use arrow_flight::sql::{CommandGetDbSchemas, CommandGetTables, SqlInfo};
+use arrow_flight::sql::{
+    CommandGetDbSchemas, CommandGetTables, ProstMessageExt as _, SqlInfo, TicketStatementQuery,
+};
+use arrow_flight::{Action, FlightData, FlightDescriptor, FlightInfo, Ticket};
 use datafusion::arrow::array::{Array, RecordBatch, StringArray, UInt32Array};
 use datafusion::arrow::compute::concat_batches;
 
 use datafusion::arrow::ipc::convert::try_schema_from_ipc_buffer;
 use datafusion::arrow::ipc::reader::StreamReader;
 use futures::{StreamExt as _, TryStreamExt as _};
+use prost::Message as _;
 use tokio::runtime::Runtime;
 use tonic::Code;
 use tonic::transport::{Channel, Endpoint};
+use warpath_random::Rng;
 
 use crate::harness::{Answer, Server, inputs};
 use crate::limits::with_large;
@@ -179,6 +183,34 @@ fn mistakes_have_the_messages_of_sql() {
         assert_eq!(rows(&mut client, "SELECT 1 AS x").await.unwrap().num_rows(), 1);
     });
     assert!(!server.path().join("made.csv").exists());
+}
+
+#[test]
+fn garbage_is_refused() {
+    let server = Server::of(&["logs.wp"]);
+    let mut random = Rng::new(53);
+    let mut bytes = || -> Vec<u8> { (0..random.below(200)).map(|_| random.below(256) as u8).collect() };
+    runtime().block_on(async {
+        let mut client = connected(&server).await;
+        for _ in 0..100 {
+            let flight = client.inner_mut();
+            assert!(flight.do_get(Ticket::new(bytes())).await.is_err());
+            assert!(flight.get_flight_info(FlightDescriptor::new_cmd(bytes())).await.is_err());
+            assert!(flight.get_schema(FlightDescriptor::new_cmd(bytes())).await.is_err());
+            let action = Action { r#type: String::from_utf8_lossy(&bytes()).into(), body: bytes().into() };
+            assert!(flight.do_action(action).await.is_err());
+            let data =
+                FlightData { data_header: bytes().into(), data_body: bytes().into(), ..FlightData::new() };
+            assert!(flight.do_put(futures::stream::iter([data.clone()])).await.is_err());
+            assert!(flight.do_exchange(futures::stream::iter([data])).await.is_err());
+            // A ticket of the right kind, with a statement that is no text.
+            let ticket = TicketStatementQuery { statement_handle: [&b"\xff"[..], &bytes()].concat().into() };
+            let refused = flight.do_get(Ticket::new(ticket.as_any().encode_to_vec())).await.unwrap_err();
+            assert_eq!(refused.code(), Code::InvalidArgument);
+        }
+        assert_eq!(rows(&mut client, "SELECT 1 AS x").await.unwrap().num_rows(), 1);
+    });
+    server.wait_for("warpath_running", 0);
 }
 
 #[test]
