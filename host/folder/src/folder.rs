@@ -343,7 +343,7 @@ impl Folder {
             // The folder may have many files that are parts of earlier versions alone.
             for part in self.snapshot.parts() {
                 let size = match std::fs::metadata(folder.join(&part.name)) {
-                    Ok(metadata) => metadata.is_file().then(|| metadata.len()),
+                    Ok(metadata) => metadata.is_file().then_some(metadata.len()),
                     Err(error) if error.kind() == io::ErrorKind::NotFound => None,
                     Err(error) => return Err(FolderError::storage("read", &part.name)(error)),
                 };

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
+use axum::http::uri::Authority;
 use axum::http::{HeaderMap, StatusCode, Uri};
 use subtle::ConstantTimeEq as _;
 
@@ -37,7 +38,7 @@ impl Guard {
         // Requests of HTTP/2 have their host in the address.
         let host = match headers.contains_key(HOST) {
             true => text(HOST),
-            false => uri.authority().map(|authority| authority.as_str()),
+            false => uri.authority().map(Authority::as_str),
         };
         if self.is_loopback && !host.is_some_and(is_local) {
             let message = "the host is not this machine: use localhost or 127.0.0.1";
