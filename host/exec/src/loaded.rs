@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -55,6 +57,8 @@ pub struct Loaded(Arc<LoadedInputs>);
 #[derive(Default)]
 struct LoadedInputs {
     inputs: Vec<LoadedInput>,
+    /// The numbers of the inputs that are files.
+    by_path: HashMap<PathBuf, usize>,
     /// The device that has the leaves, too.
     device: Option<Arc<dyn LeafDevice>>,
     dictionaries: Arc<Dictionaries>,
@@ -131,14 +135,14 @@ impl Loaded {
         let mut inputs = Vec::with_capacity(sources.len());
         for source in sources {
             let identity = identity(&source);
-            let same = |input: &&LoadedInput| identity.is_some() && input.contents().identity == identity;
-            if let Some(known) = self.0.inputs.iter().find(same) {
+            let of_path = identity.as_ref().and_then(|identity| self.of_path(&identity.path));
+            if let Some(known) = of_path.filter(|known| known.contents().identity == identity) {
                 room.take(known.memory())?;
                 inputs.push(known.clone());
                 continue;
             }
             let (name, used) = (source.name(), room.used.load(Ordering::Relaxed));
-            let old = identity.as_ref().and_then(|identity| self.grown(identity, &source));
+            let old = of_path.and_then(|old| grown(old.contents(), identity.as_ref()?, &source));
             let contents = match old {
                 Some((old, rest)) => load_rest(engine, old, rest, &dictionaries, &room),
                 None => load(engine, source, &dictionaries, &room),
@@ -151,21 +155,18 @@ impl Loaded {
                 }
             }
         }
-        Ok(Self(Arc::new(LoadedInputs { inputs, device, dictionaries })))
+        let mut by_path = HashMap::with_capacity(inputs.len());
+        for (number, input) in inputs.iter().enumerate() {
+            if let Some(identity) = &input.contents().identity {
+                by_path.entry(identity.path.clone()).or_insert(number);
+            }
+        }
+        Ok(Self(Arc::new(LoadedInputs { inputs, by_path, device, dictionaries })))
     }
 
-    /// The loaded input of a plain file that has only become longer since, and the source of its new lines.
-    fn grown(&self, identity: &Identity, source: &Source) -> Option<(&Contents, Source)> {
-        let known = self.0.inputs.iter().map(|input| &**input.contents());
-        let old = known.filter(|old| *old.name == *source.name()).find_map(|old| {
-            let stamp = old.identity.as_ref().filter(|of| of.path == identity.path)?.stamp;
-            (stamp.size < identity.stamp.size).then_some((old, stamp))
-        });
-        let (old, stamp) = old?;
-        let first = Stamp::of_first(&std::fs::File::open(&identity.path).ok()?, stamp.size).ok()?;
-        let is_same = first.samples == stamp.samples && source.has_parts() && old.ends_with_newline();
-        let rest = stamp.size..identity.stamp.size;
-        is_same.then(|| (old, Source::Part(identity.path.clone(), rest)))
+    /// The loaded input of a file.
+    fn of_path(&self, path: &Path) -> Option<&LoadedInput> {
+        self.0.inputs.get(*self.0.by_path.get(path)?)
     }
 
     /// The same sources, with the loaded input in place of each file that has not changed since it was
@@ -177,9 +178,9 @@ impl Loaded {
             let Ok(metadata) = path.metadata() else { return source };
             let now = (metadata.len(), metadata.modified().ok());
             let is_it = |input: &&LoadedInput| {
-                input.file().is_some_and(|(of, size, modified)| of == path && now == (size, Some(modified)))
+                input.file().is_some_and(|(_, size, modified)| now == (size, Some(modified)))
             };
-            match self.0.inputs.iter().find(is_it) {
+            match self.of_path(path).filter(is_it) {
                 Some(input) => Source::Loaded(input.clone()),
                 None => source,
             }
@@ -238,6 +239,17 @@ fn on_device(contents: Contents, device: Option<&Arc<dyn LeafDevice>>) -> Result
     let segments: Vec<&Segment> = contents.segments.iter().map(|placed| &placed.segment).collect();
     let table = DeviceTable::load(device, &segments)?;
     Ok(Contents { table, ..contents })
+}
+
+/// A plain file that has only become longer since it was loaded, and the source of its new lines.
+fn grown<'a>(old: &'a Contents, now: &Identity, source: &Source) -> Option<(&'a Contents, Source)> {
+    let stamp = old.identity.as_ref()?.stamp;
+    if *old.name != *source.name() || stamp.size >= now.stamp.size {
+        return None;
+    }
+    let first = Stamp::of_first(&std::fs::File::open(&now.path).ok()?, stamp.size).ok()?;
+    let is_same = first.samples == stamp.samples && source.has_parts() && old.ends_with_newline();
+    is_same.then(|| (old, Source::Part(now.path.clone(), stamp.size..now.stamp.size)))
 }
 
 /// The memory that loaded inputs take.

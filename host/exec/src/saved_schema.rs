@@ -28,6 +28,9 @@ pub fn rows(source: Source) -> Result<Vec<SchemaRow>, Error> {
     for name in ["repeated", "least", "greatest", "least_integer", "greatest_integer", "digits"] {
         columns.push((name.to_owned(), format!("$.{name}"), ColumnType::Int64));
     }
+    for name in ["least", "greatest"] {
+        columns.push((format!("{name} text"), format!("$.{name}"), ColumnType::Json));
+    }
     for kind in JsonType::ALL {
         columns.push((format!("count {kind}"), format!("$.types.{kind}"), ColumnType::Int64));
         columns.push((format!("first {kind}"), format!("$.first.{kind}"), ColumnType::Utf8));
@@ -86,6 +89,7 @@ fn row(batch: &RecordBatch, at: usize) -> Option<SchemaRow> {
             bound("greatest_integer", "greatest", i64::MAX),
         ));
     }
+    row.numbers = text("least text").zip(text("greatest text"));
     row.repeated = number("repeated").unwrap_or(0);
     row.big_digits = number("digits").and_then(|digits| usize::try_from(digits).ok()).unwrap_or(0);
     Some(row)

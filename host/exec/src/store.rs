@@ -133,6 +133,14 @@ pub struct StoreColumn {
 }
 
 impl Store {
+    /// Keeps the last version of each store of this machine that this process opens from now on, so that the
+    /// next opening reads later versions alone. Damage of earlier versions is then not seen.
+    // Hidden: the server alone needs it.
+    #[doc(hidden)]
+    pub fn remember_versions() {
+        warpath_folder::remember();
+    }
+
     /// True if the path is a folder with the log of a store.
     #[must_use]
     pub fn is_at(path: &Path) -> bool {

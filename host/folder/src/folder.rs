@@ -10,6 +10,7 @@ use warpath_core::temporary::is_temporary;
 use crate::action::{Action, Entry, Head, LOG, Table, file_of, is_own, is_version, read, render};
 use crate::error::FolderError;
 use crate::part::{Input, Known, Millis, Part, Position};
+use crate::recent;
 use crate::schema::Schema;
 use crate::snapshot::Snapshot;
 use crate::storage::{Object, Storage};
@@ -116,6 +117,29 @@ impl Folder {
     /// For a log that is malformed, has a gap or is not supported, and for parts that are missing.
     pub fn open(storage: impl Storage + 'static) -> Result<Self, FolderError> {
         let storage: Arc<dyn Storage> = Arc::new(storage);
+        let path = storage.local_path().and_then(|path| std::path::absolute(path).ok());
+        let known = path.as_deref().and_then(recent::known);
+        let known = known.map(|snapshot| Self { storage: storage.clone(), snapshot });
+        // What was kept is not trusted if the later versions do not fit.
+        let known = known.and_then(|mut folder| folder.refresh().is_ok().then_some(folder));
+        let mut folder = match known {
+            Some(folder) => folder,
+            None => Self::read(storage)?,
+        };
+        // Another writer may have removed a part meanwhile, and then its file.
+        while let Err(error) = folder.check_parts() {
+            if folder.version() == folder.refresh()? {
+                return Err(error);
+            }
+        }
+        if let Some(path) = &path {
+            recent::keep(path, &folder.snapshot);
+        }
+        Ok(folder)
+    }
+
+    /// Reads all versions of a folder.
+    fn read(storage: Arc<dyn Storage>) -> Result<Self, FolderError> {
         let versions = versions(&*storage)?;
         let mut snapshot = None;
         for from in (0..versions).step_by(AT_ONCE) {
@@ -128,14 +152,7 @@ impl Folder {
             }
         }
         let snapshot = snapshot.ok_or(FolderError::NoLog)?;
-        let mut folder = Self { storage, snapshot: Arc::new(snapshot) };
-        // Another writer may have removed a part meanwhile, and then its file.
-        while let Err(error) = folder.check_parts() {
-            if folder.version() == folder.refresh()? {
-                return Err(error);
-            }
-        }
-        Ok(folder)
+        Ok(Self { storage, snapshot: Arc::new(snapshot) })
     }
 
     /// Reaches the folder through another value from now on, for example one with other permissions for new
@@ -322,6 +339,20 @@ impl Folder {
     /// # Errors
     /// [`FolderError::Missing`] for the first that is not, and those of the storage.
     pub fn check_parts(&self) -> Result<(), FolderError> {
+        if let Some(folder) = self.storage.local_path() {
+            // The folder may have many files that are parts of earlier versions alone.
+            for part in self.snapshot.parts() {
+                let size = match std::fs::metadata(folder.join(&part.name)) {
+                    Ok(metadata) => metadata.is_file().then_some(metadata.len()),
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                    Err(error) => return Err(FolderError::storage("read", &part.name)(error)),
+                };
+                if size != Some(part.bytes) {
+                    return Err(missing_part(part, size));
+                }
+            }
+            return Ok(());
+        }
         let objects = list(&*self.storage, "")?;
         let sizes: HashMap<_, _> = objects.iter().map(|object| (object.name.as_str(), object.size)).collect();
         let missing = self.snapshot.parts().find(|part| sizes.get(part.name.as_str()) != Some(&part.bytes));

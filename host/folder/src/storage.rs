@@ -27,6 +27,11 @@ pub struct Object {
 ///
 /// An operation that returns `Ok` has lasting results: they are there after a crash of the machine.
 pub trait Storage: Send + Sync {
+    /// The path of the folder; `None` for a folder that is not on this machine.
+    fn local_path(&self) -> Option<&Path> {
+        None
+    }
+
     /// The files directly in a folder: `""` or `_delta_log`, in any order. A folder that does not exist has
     /// none.
     ///
@@ -93,6 +98,10 @@ pub trait Storage: Send + Sync {
 }
 
 impl<S: Storage + ?Sized> Storage for Arc<S> {
+    fn local_path(&self) -> Option<&Path> {
+        S::local_path(self)
+    }
+
     fn list(&self, folder: &str) -> io::Result<Vec<Object>> {
         S::list(self, folder)
     }
@@ -188,6 +197,10 @@ impl LocalStorage {
 }
 
 impl Storage for LocalStorage {
+    fn local_path(&self) -> Option<&Path> {
+        Some(&self.folder)
+    }
+
     fn list(&self, folder: &str) -> io::Result<Vec<Object>> {
         let entries = match fs::read_dir(self.path(folder)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),

@@ -3,19 +3,21 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, watch};
 use warpath_terminal::streams::{Client, ClientFile, Shows, Stream};
 
-use crate::cancel::Cancel;
-use crate::metrics::Metrics;
+use crate::size::Size;
 
 /// The most bytes of a frame. Longer texts are several.
 const MOST_FRAME: usize = 1 << 20;
+
+/// The first bytes of a stream of Arrow, which no text has.
+const ARROW: [u8; 4] = [0xff; 4];
 
 /// The form of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,13 +73,11 @@ pub struct HttpClient {
     pub handle: Handle,
     /// Messages, if they are no frames.
     pub messages: Arc<Mutex<Vec<u8>>>,
-    pub cancel: Cancel,
-    /// The most lines of standard output, and those so far.
-    pub most_rows: u64,
-    pub rows: AtomicU64,
     /// The number of files so far.
     pub files: Arc<AtomicU32>,
-    pub metrics: Arc<Metrics>,
+    pub size: Arc<Size>,
+    /// True if standard output is a stream of Arrow, once it has begun.
+    pub is_arrow: OnceLock<bool>,
 }
 
 /// Sends bytes of a body. Waits for a client that reads slowly.
@@ -110,21 +110,15 @@ fn send(
 
 impl HttpClient {
     fn send(&self, bytes: Bytes) -> io::Result<()> {
-        self.metrics.bytes.inc_by(bytes.len() as u64);
         send(&self.sender, &self.closed, &self.handle, bytes)
     }
 
-    /// Counts the lines of a response, up to the most that there may be.
+    /// Counts the bytes of standard output, and its lines if it is text.
     fn count(&self, bytes: &[u8]) -> io::Result<()> {
-        let lines = bytes.iter().filter(|byte| **byte == b'\n').count() as u64;
-        self.metrics.rows.inc_by(lines);
-        let most = self.most_rows;
-        if self.rows.fetch_add(lines, Ordering::Relaxed) + lines > most {
-            let why = format!("the response has more than {most} lines, the most that this server gives");
-            self.cancel.because(&why);
-            return Err(io::Error::other(why));
+        if !*self.is_arrow.get_or_init(|| bytes.starts_with(&ARROW)) {
+            self.size.rows(bytes.iter().filter(|byte| **byte == b'\n').count() as u64)?;
         }
-        Ok(())
+        self.size.bytes(bytes.len() as u64)
     }
 
     /// Sends the exit code, which is the last frame.
@@ -182,7 +176,7 @@ impl Client for HttpClient {
             sender: self.sender.clone(),
             closed: self.closed.clone(),
             handle: self.handle.clone(),
-            metrics: self.metrics.clone(),
+            size: self.size.clone(),
         }))
     }
 
@@ -206,12 +200,11 @@ struct HttpFile {
     sender: mpsc::Sender<Bytes>,
     closed: watch::Receiver<bool>,
     handle: Handle,
-    metrics: Arc<Metrics>,
+    size: Arc<Size>,
 }
 
 impl HttpFile {
     fn send(&self, bytes: Bytes) -> io::Result<()> {
-        self.metrics.bytes.inc_by(bytes.len() as u64);
         send(&self.sender, &self.closed, &self.handle, bytes)
     }
 }
@@ -219,6 +212,7 @@ impl HttpFile {
 impl Write for HttpFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let bytes = &bytes[..bytes.len().min(MOST_FRAME)];
+        self.size.bytes(bytes.len() as u64)?;
         self.send(match self.form {
             Form::Frames => frame(kind::BYTES, &self.number.to_le_bytes(), bytes),
             Form::Output | Form::File => Bytes::copy_from_slice(bytes),

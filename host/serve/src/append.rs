@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, BodyDataStream};
 use axum::http::StatusCode;
 use bytes::{Buf, Bytes};
 use futures::StreamExt as _;
@@ -16,12 +16,17 @@ use tokio::sync::mpsc::{Receiver, channel};
 use warpath::Source;
 use warpath::store::{AddOptions, Store};
 use warpath_cli::Inputs as _;
+use warpath_terminal::messages::Ui;
 
 use crate::loaded::Loaded;
 use crate::metrics::Metrics;
 
 /// Pieces of a body that wait to be read.
 const WAITING: usize = 4;
+
+/// The bytes of a body that are read before it has its turn. A client that is slow to send few lines keeps
+/// nobody waiting. Each connection may hold as many.
+const AHEAD: usize = 256 << 10;
 
 /// A refusal, as its status and its message.
 type Refused = (StatusCode, String);
@@ -35,7 +40,9 @@ pub struct Appends {
     /// The longest time without a byte.
     pub idle: Duration,
     /// One request adds at a time, because lines of a request cannot be read again after a conflict.
-    pub turn: Mutex<()>,
+    pub turn: Arc<Mutex<()>>,
+    /// Reports what no request waits for.
+    pub ui: Ui,
 }
 
 /// The state of a body that several threads look at.
@@ -80,6 +87,22 @@ impl Read for Reader {
     }
 }
 
+/// The pieces of a body.
+struct Pieces {
+    body: BodyDataStream,
+    idle: Duration,
+}
+
+impl Pieces {
+    /// The next piece; `None` at the end.
+    async fn next(&mut self) -> io::Result<Option<Bytes>> {
+        match tokio::time::timeout(self.idle, self.body.next()).await {
+            Ok(piece) => piece.transpose().map_err(io::Error::other),
+            Err(_) => Err(io::ErrorKind::TimedOut.into()),
+        }
+    }
+}
+
 impl Appends {
     /// Adds the lines of a body to a store: the one of this name, or the only one. None of them is added if
     /// the body does not end.
@@ -108,7 +131,15 @@ impl Appends {
             let why = format!("{}: is no store of the server", name.display());
             return Err((StatusCode::BAD_REQUEST, why));
         };
-        let _turn = self.turn.lock().await;
+        let mut body = Pieces { body: body.into_data_stream(), idle: self.idle };
+        let (mut ahead, mut bytes, mut is_ended) = (Vec::new(), 0, false);
+        while bytes < AHEAD && !is_ended {
+            let piece = body.next().await;
+            is_ended = !matches!(piece, Ok(Some(_)));
+            bytes += piece.as_ref().ok().and_then(Option::as_ref).map_or(0, Bytes::len);
+            ahead.push(piece);
+        }
+        let turn = self.turn.clone().lock_owned().await;
         let state = Arc::new(State::default());
         let (sender, bytes) = channel(WAITING);
         let reader = Reader {
@@ -120,7 +151,7 @@ impl Appends {
             state: state.clone(),
         };
         let added = {
-            let state = state.clone();
+            let (state, store) = (state.clone(), store.clone());
             tokio::task::spawn_blocking(move || {
                 let source = Source::Reader("the body".to_owned(), Box::new(reader));
                 let mut progress = |text: u64| state.text.store(text, Ordering::Relaxed);
@@ -128,13 +159,11 @@ impl Appends {
                 Ok((added, Store::open(&*store)?.version().unwrap_or(0)))
             })
         };
-        let mut pieces = body.into_data_stream();
+        let mut ahead = ahead.into_iter();
         loop {
-            let piece = match tokio::time::timeout(self.idle, pieces.next()).await {
-                Ok(None) => Ok(None),
-                Ok(Some(Ok(piece))) => Ok(Some(piece)),
-                Ok(Some(Err(error))) => Err(io::Error::other(error)),
-                Err(_) => Err(io::ErrorKind::TimedOut.into()),
+            let piece = match ahead.next() {
+                Some(piece) => piece,
+                None => body.next().await,
             };
             let is_last = !matches!(piece, Ok(Some(_)));
             if sender.send(piece).await.is_err() || is_last {
@@ -148,6 +177,14 @@ impl Appends {
             Ok((added, version)) => {
                 metrics.appended.inc_by(added.lines);
                 loaded.changes().tell();
+                let ui = self.ui.clone();
+                // No request waits for this, apart from those that add lines next.
+                tokio::task::spawn_blocking(move || {
+                    if let Err(error) = Store::compact_last(&*store) {
+                        ui.warning(format_args!("small parts are not merged yet: {}", error.chain()));
+                    }
+                    drop(turn);
+                });
                 Ok(json!({"version": version, "lines": added.lines}))
             }
             Err(_) if state.is_too_long.load(Ordering::Relaxed) => {
@@ -157,5 +194,10 @@ impl Appends {
             Err(error @ warpath::Error::Input(_)) => Err((StatusCode::BAD_REQUEST, error.chain())),
             Err(error) => Err(fault(error.chain())),
         }
+    }
+
+    /// Waits until nothing is added or merged.
+    pub async fn ended(&self) {
+        drop(self.turn.lock().await);
     }
 }

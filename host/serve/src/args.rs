@@ -11,7 +11,7 @@ use warpath_terminal::options::{MessageArgs, memory_size, size, workers};
 /// Answer questions about stores, folders and files over HTTP
 ///
 /// Every command of `warpath` takes `--server URL` and then prints what it prints beside the files. A browser
-/// shows a page at the same address.
+/// shows a page at the same address, and clients of Flight SQL, such as ADBC, send SQL to it.
 #[derive(Parser)]
 #[command(
     name = "warpath serve",
@@ -66,9 +66,13 @@ pub struct Args {
     #[arg(long, value_name = "TIME", default_value = "5min", value_parser = time, help_heading = "Limits")]
     pub time: Duration,
 
-    /// The most lines of a response
+    /// The most lines of a response of text, and rows of Flight SQL
     #[arg(long, value_name = "N", default_value_t = 100_000_000, help_heading = "Limits")]
     pub rows: u64,
+
+    /// The most bytes of a response
+    #[arg(long, value_name = "SIZE", default_value = "64GiB", value_parser = size, help_heading = "Limits")]
+    pub answer: u64,
 
     /// The most memory for the partitions of a question, and for the values that it sorts or counts
     #[arg(long, value_name = "SIZE", default_value = "1GiB", value_parser = memory_size, help_heading = "Limits")]

@@ -1,18 +1,21 @@
 //! The socket, connections and their end.
 
-use std::io::Write as _;
+use std::io::{self, Cursor, Write as _};
 use std::path::Path;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use hyper::server::conn::http1;
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use axum::Router;
+use hyper::server::conn::{http1, http2};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
-use tokio::net::TcpListener;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
-use tokio::sync::{Mutex, Semaphore};
+use tokio::sync::{Mutex, Semaphore, watch};
+use warpath::store::Store;
 use warpath_cli::Inputs as _;
 use warpath_terminal::messages::Ui;
 
@@ -25,6 +28,7 @@ use crate::loaded::Loaded;
 use crate::metrics::Metrics;
 use crate::questions::{Questions, Settings};
 use crate::resident::{LeftOut, Resident};
+use crate::size::Most;
 
 /// The stack of a thread that runs commands or SQL: both descend into each term of a condition. The system
 /// gives memory for what is used alone.
@@ -55,6 +59,8 @@ pub fn serve(args: Args, ui: &Ui) -> Result<(), Failure> {
     }
     // Each connection takes a descriptor. Without more of them, fewer connections are accepted.
     let _ = rlimit::increase_nofile_limit(u64::MAX);
+    // Each question opens the stores that it names.
+    Store::remember_versions();
     let resident = Resident::new(args.load.unwrap_or_else(half_of_memory));
     let resident = resident.map_err(|error| Failure::new(error.chain()))?;
     let loaded = Arc::new(Loaded::new(args.inputs.clone(), Arc::new(resident))?);
@@ -74,12 +80,12 @@ pub fn serve(args: Args, ui: &Ui) -> Result<(), Failure> {
     let (runtime, sql) = (runtime("serve")?, Arc::new(runtime("sql")?));
     let metrics = Arc::new(Metrics::default());
     let settings = Settings {
-        most: args.questions.unwrap_or(cores.max(4)),
+        running: args.questions.unwrap_or(cores.max(4)),
         queue: args.queue,
         tails: args.tails,
         time: args.time,
         idle: args.idle,
-        rows: args.rows,
+        most: Most { rows: args.rows, bytes: args.answer },
         memory: args.memory,
         device: args.device.clone(),
         workers: cores,
@@ -91,7 +97,8 @@ pub fn serve(args: Args, ui: &Ui) -> Result<(), Failure> {
             is_writable: args.writable,
             most: args.append,
             idle: args.idle,
-            turn: Mutex::default(),
+            turn: Arc::new(Mutex::default()),
+            ui: ui.clone(),
         },
         loaded,
         metrics,
@@ -165,14 +172,13 @@ async fn listen(args: &Args, server: Arc<Server>, ui: &Ui) -> Result<(), Failure
     let address = listener.local_addr().map_err(failed)?;
     let names: Vec<String> = server.loaded.names().iter().map(|name| name.display().to_string()).collect();
     ui.note(format_args!("serving {}; Ctrl-C ends it", names.join(", ")));
-    let mut out = std::io::stdout();
+    let mut out = io::stdout();
     // The server serves whether somebody reads the address or not.
     let _ = writeln!(out, "http://{address}").and_then(|()| out.flush());
     let connections = Arc::new(Semaphore::new(args.connections));
     let graceful = GracefulShutdown::new();
-    let service = TowerToHyperService::new(router(server.clone()));
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(args.idle).max_buf_size(MOST_HEAD);
+    let (ending, end) = watch::channel(false);
+    let speaks = Speaks::new(router(server.clone()), args.idle);
     loop {
         let accepted = async {
             let permit = connections.clone().acquire_owned().await;
@@ -193,22 +199,22 @@ async fn listen(args: &Args, server: Arc<Server>, ui: &Ui) -> Result<(), Failure
         };
         // Answers are often short, and their client waits for them.
         let _ = stream.set_nodelay(true);
-        let connection = http.serve_connection(TokioIo::new(stream), service.clone());
-        let connection = graceful.watch(connection);
         let metrics = server.metrics.clone();
         metrics.connections.inc();
+        let (speaks, watcher, end) = (speaks.clone(), graceful.watcher(), end.clone());
         tokio::spawn(async move {
-            // Clients that send no HTTP, or are gone, miss nothing.
-            let _ = connection.await;
+            speaks.with(stream, watcher, end).await;
             metrics.connections.dec();
             drop(permit);
         });
     }
     drop(listener);
+    ending.send_replace(true);
     server.questions.end_tails();
     let mut ended = pin!(async {
         graceful.shutdown().await;
         server.questions.ended().await;
+        server.appends.ended().await;
     });
     tokio::select! {
         () = &mut ended => return Ok(()),
@@ -230,6 +236,61 @@ async fn listen(args: &Args, server: Arc<Server>, ui: &Ui) -> Result<(), Failure
     Ok(())
 }
 
+/// The first bytes of a connection of HTTP/2 (RFC 9113, section 3.4).
+const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
+/// The protocols of connections: HTTP/1.1, and HTTP/2 for clients of Flight SQL, which begin with it.
+#[derive(Clone)]
+struct Speaks {
+    service: TowerToHyperService<Router>,
+    http1: http1::Builder,
+    http2: http2::Builder<TokioExecutor>,
+    idle: Duration,
+}
+
+impl Speaks {
+    fn new(router: Router, idle: Duration) -> Self {
+        let mut http1 = http1::Builder::new();
+        http1.timer(TokioTimer::new()).header_read_timeout(idle).max_buf_size(MOST_HEAD);
+        let mut http2 = http2::Builder::new(TokioExecutor::new());
+        // A client that does not answer a ping is gone.
+        http2.timer(TokioTimer::new()).keep_alive_interval(idle).keep_alive_timeout(idle);
+        http2.max_header_list_size(MOST_HEAD as u32);
+        Self { service: TowerToHyperService::new(router), http1, http2, idle }
+    }
+
+    /// Serves a connection to its end. Clients that send no HTTP, or are gone, miss nothing, so that failures
+    /// are not reported.
+    async fn with(&self, mut stream: TcpStream, watcher: Watcher, mut end: watch::Receiver<bool>) {
+        let begin = tokio::select! {
+            begin = tokio::time::timeout(self.idle, beginning(&mut stream)) => begin,
+            // No request has come, so that no client waits.
+            _ = end.wait_for(|is_ending| *is_ending) => return,
+        };
+        let Ok(Ok(begin)) = begin else { return };
+        let is_http2 = begin == PREFACE;
+        let (reader, writer) = stream.into_split();
+        let stream = TokioIo::new(tokio::io::join(Cursor::new(begin).chain(reader), writer));
+        let _ = match is_http2 {
+            true => watcher.watch(self.http2.serve_connection(stream, self.service.clone())).await,
+            false => watcher.watch(self.http1.serve_connection(stream, self.service.clone())).await,
+        };
+    }
+}
+
+/// The first bytes of a connection: as many as show whether it begins with [`PREFACE`].
+async fn beginning(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
+    let mut bytes = [0; PREFACE.len()];
+    let mut len = 0;
+    while len < PREFACE.len() && bytes[..len] == PREFACE[..len] {
+        match stream.read(&mut bytes[len..]).await? {
+            0 => break,
+            read => len += read,
+        }
+    }
+    Ok(bytes[..len].to_vec())
+}
+
 /// The signals that end the server.
 struct Signals {
     #[cfg(unix)]
@@ -240,7 +301,7 @@ struct Signals {
 
 #[cfg(unix)]
 impl Signals {
-    fn new() -> std::io::Result<Self> {
+    fn new() -> io::Result<Self> {
         use tokio::signal::unix::{SignalKind, signal};
         Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
@@ -255,7 +316,7 @@ impl Signals {
 
 #[cfg(not(unix))]
 impl Signals {
-    fn new() -> std::io::Result<Self> {
+    fn new() -> io::Result<Self> {
         Ok(Self {})
     }
 

@@ -3,7 +3,8 @@
 use std::net::IpAddr;
 
 use axum::http::header::{AUTHORIZATION, HOST, ORIGIN};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, StatusCode, Uri};
 use subtle::ConstantTimeEq as _;
 
 /// The least characters of a token: nobody guesses one.
@@ -32,9 +33,13 @@ impl Guard {
     ///
     /// # Errors
     /// A request from elsewhere, or without the token.
-    pub fn check(&self, headers: &HeaderMap, needs_token: bool) -> Result<(), Refused> {
+    pub fn check(&self, uri: &Uri, headers: &HeaderMap, needs_token: bool) -> Result<(), Refused> {
         let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
-        let host = text(HOST);
+        // Requests of HTTP/2 have their host in the address.
+        let host = match headers.contains_key(HOST) {
+            true => text(HOST),
+            false => uri.authority().map(Authority::as_str),
+        };
         if self.is_loopback && !host.is_some_and(is_local) {
             let message = "the host is not this machine: use localhost or 127.0.0.1";
             return Err(Refused { status: StatusCode::MISDIRECTED_REQUEST, message, reason: "host" });
@@ -79,7 +84,7 @@ mod tests {
         for (name, value) in headers {
             map.insert(*name, value.parse().unwrap());
         }
-        guard.check(&map, true).err().map(|refused| refused.reason)
+        guard.check(&Uri::from_static("/query"), &map, true).err().map(|refused| refused.reason)
     }
 
     #[test]
@@ -94,6 +99,13 @@ mod tests {
             assert_eq!(checked(&guard, &[("host", host)]), Some("host"), "{host}");
         }
         assert_eq!(checked(&guard, &[]), Some("host"));
+        for (address, is_own) in [("http://localhost:80/x", true), ("http://evil.example/x", false)] {
+            let uri = Uri::from_static(address);
+            assert_eq!(guard.check(&uri, &HeaderMap::new(), true).is_ok(), is_own, "{address}");
+            // The header counts, if there is one.
+            let host = HeaderMap::from_iter([(HOST, "evil.example".parse().unwrap())]);
+            assert!(guard.check(&uri, &host, true).is_err());
+        }
     }
 
     #[test]
@@ -116,6 +128,6 @@ mod tests {
             assert_eq!(checked(&guard, &[("authorization", given)]), Some("token"), "{given}");
         }
         assert_eq!(checked(&guard, &[]), Some("token"));
-        assert_eq!(guard.check(&HeaderMap::new(), false), Ok(()));
+        assert_eq!(guard.check(&Uri::from_static("/"), &HeaderMap::new(), false), Ok(()));
     }
 }

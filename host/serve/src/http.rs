@@ -26,7 +26,7 @@ use crate::loaded::Loaded;
 use crate::metrics::Metrics;
 use crate::questions::{Answer, Questions, TooMany};
 use crate::request::{self, COMMANDS, Format, Wrong};
-use crate::{page, schema};
+use crate::{flight, page, schema};
 
 /// The type of a response of frames.
 const FRAMES: &str = "application/vnd.warpath.run";
@@ -59,17 +59,23 @@ pub fn router(server: Arc<Server>) -> Router {
         let ask = move |State(server): State<Arc<Server>>, request: Request| ask(server, command, request);
         router = router.route(&format!("/{command}"), post(ask));
     }
-    router.layer(middleware::from_fn_with_state(server.clone(), guarded)).with_state(server)
+    let flight = flight::router(&server);
+    let guarded = middleware::from_fn_with_state(server.clone(), guarded);
+    router.with_state(server).merge(flight).layer(guarded)
 }
 
 /// Refuses requests from elsewhere, and those without the token.
 async fn guarded(State(server): State<Arc<Server>>, request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let needs_token = path != "/" && !path.starts_with("/page/");
-    let mut response = match server.guard.check(request.headers(), needs_token) {
+    let is_flight = flight::is_of(&request);
+    let mut response = match server.guard.check(request.uri(), request.headers(), needs_token) {
         Ok(()) => next.run(request).await,
         Err(Refused { status, message, reason }) => {
             server.metrics.refuse(reason);
+            if is_flight {
+                return flight::refused(status, message);
+            }
             let mut response = match path {
                 "/run" => framed(status, message),
                 _ => failed(status, message),
@@ -100,7 +106,7 @@ fn framed(status: StatusCode, message: &str) -> Response {
     (status, [(CONTENT_TYPE, FRAMES)], frames).into_response()
 }
 
-const TOO_MANY: &str = "too many questions run and wait: try again in a moment";
+pub const TOO_MANY: &str = "too many questions run and wait: try again in a moment";
 
 fn too_many(server: &Server, of: fn(StatusCode, &str) -> Response) -> Response {
     server.metrics.refuse("questions");
@@ -110,13 +116,13 @@ fn too_many(server: &Server, of: fn(StatusCode, &str) -> Response) -> Response {
 }
 
 /// The bytes of a body.
-async fn body_of(server: &Server, request: Request) -> Result<Bytes, (StatusCode, String)> {
+pub async fn body_of(server: &Server, body: Body) -> Result<Bytes, (StatusCode, String)> {
     let most = server.body;
-    if request.body().size_hint().lower() > most as u64 {
+    if body.size_hint().lower() > most as u64 {
         server.metrics.refuse("body");
         return Err((StatusCode::PAYLOAD_TOO_LARGE, format!("the body has more than {most} bytes")));
     }
-    match tokio::time::timeout(server.idle, to_bytes(request.into_body(), most)).await {
+    match tokio::time::timeout(server.idle, to_bytes(body, most)).await {
         Ok(Ok(bytes)) => Ok(bytes),
         Ok(Err(_)) => {
             server.metrics.refuse("body");
@@ -136,7 +142,7 @@ fn page_file(name: &str) -> Response {
 
 /// `/run`: a command line of `--server`.
 async fn run(State(server): State<Arc<Server>>, request: Request) -> Response {
-    let body = match body_of(&server, request).await {
+    let body = match body_of(&server, request.into_body()).await {
         Ok(body) => body,
         Err((status, message)) => return framed(status, &message),
     };
@@ -257,7 +263,7 @@ fn status_of(code: u8, cancel: &Cancel) -> StatusCode {
 /// `/query` and the like: a command whose options are a JSON object.
 async fn ask(server: Arc<Server>, command: &'static str, request: Request) -> Response {
     let accept = request.headers().get(ACCEPT).and_then(|accept| accept.to_str().ok()).map(str::to_owned);
-    let body = match body_of(&server, request).await {
+    let body = match body_of(&server, request.into_body()).await {
         Ok(body) => body,
         Err((status, message)) => return failed(status, &message),
     };
@@ -385,9 +391,8 @@ fn resident(server: &Server) -> Value {
 async fn metrics(State(server): State<Arc<Server>>) -> Response {
     const TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
     let loaded = server.loaded.clone();
-    let bytes = tokio::task::spawn_blocking(move || loaded.bytes()).await.unwrap_or_default();
-    let memory = server.loaded.resident().current().memory();
-    ([(CONTENT_TYPE, TYPE)], server.metrics.text(bytes, memory)).into_response()
+    let state = tokio::task::spawn_blocking(move || loaded.state()).await.unwrap_or_default();
+    ([(CONTENT_TYPE, TYPE)], server.metrics.text(&state)).into_response()
 }
 
 /// `/append`: lines that are added to a store.

@@ -11,7 +11,9 @@
 //! | `changes`, `tail` | other versions of stores, as they come; the lines of all of them |
 //! | `questions`, `cancel` | the run of a command: its thread and its limits; its end before its time |
 //! | `answer` | the streams of a command as the body of a response |
+//! | `size` | the size of a response, and the most that it may be |
 //! | `http` | the addresses, and what each of them does |
+//! | `flight` | the same by Flight SQL |
 //! | `request` | a body of JSON as a command line |
 //! | `guard` | hosts, origins and tokens that are refused |
 //! | `schema` | the schema of inputs, as a tree |
@@ -28,6 +30,7 @@ mod cancel;
 mod changes;
 mod connections;
 mod failure;
+mod flight;
 mod guard;
 mod http;
 mod loaded;
@@ -37,6 +40,7 @@ mod questions;
 mod request;
 mod resident;
 mod schema;
+mod size;
 mod tail;
 
 use std::process::ExitCode;

@@ -13,6 +13,7 @@ use warpath_cli::Inputs;
 
 use crate::changes::Changes;
 use crate::failure::Failure;
+use crate::metrics::State;
 use crate::resident::{LeftOut, Resident};
 use crate::tail::Tail;
 
@@ -136,9 +137,14 @@ impl Loaded {
         path.into_os_string().into_string().ok()
     }
 
-    /// The bytes of all inputs, compressed or not, as the system has them.
-    pub fn bytes(&self) -> u64 {
-        files_of(&self.entries).iter().filter_map(Source::size).sum()
+    /// The state of all inputs. Their bytes are those of the files, compressed or not.
+    pub fn state(&self) -> State {
+        let facts = self.entries.iter().map(|entry| self.facts(&entry.name));
+        State {
+            bytes: files_of(&self.entries).iter().filter_map(Source::size).sum(),
+            unreadable: facts.filter(Result::is_err).count() as u64,
+            resident: self.resident.current().memory(),
+        }
     }
 
     /// Facts about an input, for people and monitors.

@@ -48,6 +48,18 @@ pub struct Metrics {
     pub appended: Counter,
     loaded: Gauge<u64, AtomicU64>,
     resident: Gauge<u64, AtomicU64>,
+    unreadable: Gauge<u64, AtomicU64>,
+}
+
+/// The state of the inputs.
+#[derive(Default)]
+pub struct State {
+    /// Their bytes.
+    pub bytes: u64,
+    /// The number of those that cannot be read.
+    pub unreadable: u64,
+    /// The memory of those that stay in memory.
+    pub resident: u64,
 }
 
 impl Default for Metrics {
@@ -66,6 +78,7 @@ impl Default for Metrics {
             appended: Counter::default(),
             loaded: Gauge::default(),
             resident: Gauge::default(),
+            unreadable: Gauge::default(),
         };
         let registry = &mut all.registry;
         registry.register("questions", "Questions that have ended", all.questions.clone());
@@ -80,6 +93,8 @@ impl Default for Metrics {
         registry.register("appended_lines", "Lines that were added to stores", all.appended.clone());
         registry.register_with_unit("loaded", "Bytes of the inputs", Unit::Bytes, all.loaded.clone());
         registry.register_with_unit("resident", "Memory of loaded inputs", Unit::Bytes, all.resident.clone());
+        let help = "Inputs that cannot be read";
+        registry.register("unreadable_inputs", help, all.unreadable.clone());
         all
     }
 }
@@ -96,11 +111,11 @@ impl Metrics {
         self.refused.get_or_create(&Reason { reason }).inc();
     }
 
-    /// The text for Prometheus. `loaded` is the number of bytes of the inputs, and `resident` the memory of
-    /// those that stay in memory.
-    pub fn text(&self, loaded: u64, resident: u64) -> String {
-        self.loaded.set(loaded);
-        self.resident.set(resident);
+    /// The text for Prometheus.
+    pub fn text(&self, state: &State) -> String {
+        self.loaded.set(state.bytes);
+        self.resident.set(state.resident);
+        self.unreadable.set(state.unreadable);
         let mut text = String::new();
         // Writing to a string cannot fail.
         let _ = encode(&mut text, &self.registry);

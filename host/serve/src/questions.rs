@@ -4,41 +4,51 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use datafusion::prelude::SessionContext;
 use tokio::runtime::{Handle, Runtime};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot};
+use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot, watch};
+use tokio::task::JoinHandle;
 use warpath::DeviceChoice;
 use warpath_cli::{Limits, Served};
-use warpath_sql::Names;
 use warpath_sql::cli::Failure as SqlFailure;
+use warpath_sql::report::Report;
+use warpath_sql::{Names, Options};
 use warpath_terminal::streams::{Client, Stream, Streams};
 
 use crate::answer::{About, Form, HttpClient};
 use crate::cancel::{Cancel, Guard};
 use crate::loaded::Loaded;
 use crate::metrics::Metrics;
+use crate::size::{Most, Size};
 
 /// Pieces of a body that wait to be sent.
 const WAITING: usize = 8;
 
+/// Items of a statement that wait to be sent.
+const AHEAD: usize = 4;
+
 /// The exit code of a fault of the program.
 const FAULT: u8 = 5;
+
+/// The message about a fault of the program.
+const FAULTY: &str = "a fault of the server ended the command";
 
 /// The settings of questions.
 pub struct Settings {
     /// Questions that run at the same time, and those that wait.
-    pub most: usize,
+    pub running: usize,
     pub queue: usize,
     /// Questions that follow their inputs.
     pub tails: usize,
     pub time: Duration,
     /// The time that a client has to read the end of a question that has taken too long.
     pub idle: Duration,
-    pub rows: u64,
+    pub most: Most,
     pub memory: usize,
     pub device: DeviceChoice,
     /// The most threads that a question may want.
@@ -69,6 +79,72 @@ struct Running {
 impl Running {
     fn all(&self) -> std::sync::MutexGuard<'_, HashMap<u64, Cancel>> {
         self.questions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A question that runs, until this value is dropped.
+struct Started {
+    number: u64,
+    command: &'static str,
+    cancel: Cancel,
+    /// The exit code.
+    code: u8,
+    since: Instant,
+    timer: Option<JoinHandle<()>>,
+    metrics: Arc<Metrics>,
+    running: Arc<Running>,
+    permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        if let Some(timer) = &self.timer {
+            timer.abort();
+        }
+        let status = match (self.cancel.reason(), self.cancel.is_closed(), self.code) {
+            (Some(_), ..) => "limit",
+            (None, true, _) => "cancelled",
+            (None, false, 0 | 1) => "ok",
+            (None, false, _) => "error",
+        };
+        self.metrics.running.dec();
+        self.metrics.ended(self.command, status, self.since.elapsed());
+        self.running.all().remove(&self.number);
+        drop(self.permit.take());
+        self.running.ended.notify_waiters();
+    }
+}
+
+/// The items of a statement, which come one after the other. The statement ends early if this value is
+/// dropped.
+pub struct Coming<T> {
+    items: mpsc::Receiver<Result<T, SqlFailure>>,
+    pub size: Arc<Size>,
+    pub cancel: Cancel,
+    _guard: Guard,
+}
+
+impl<T> Coming<T> {
+    /// The next item, or the failure of the statement; `None` at its end.
+    pub async fn next(&mut self) -> Option<Result<T, SqlFailure>> {
+        self.items.recv().await
+    }
+}
+
+/// The sender of the items of a statement.
+pub struct Items<T> {
+    sender: mpsc::Sender<Result<T, SqlFailure>>,
+    size: Arc<Size>,
+}
+
+impl<T> Items<T> {
+    /// Sends an item that has rows. Waits for a client that reads slowly.
+    ///
+    /// # Errors
+    /// The response has too many rows, or the client is gone.
+    pub async fn send(&self, item: T, rows: usize) -> Result<(), SqlFailure> {
+        self.size.rows(rows as u64).map_err(SqlFailure::of_system)?;
+        self.sender.send(Ok(item)).await.map_err(|_| SqlFailure::usage("the client is gone"))
     }
 }
 
@@ -125,7 +201,7 @@ impl Questions {
     /// Questions about inputs. `sql` evaluates statements.
     pub fn new(settings: Settings, loaded: Arc<Loaded>, metrics: Arc<Metrics>, sql: Arc<Runtime>) -> Self {
         Self {
-            permits: Arc::new(Semaphore::new(settings.most)),
+            permits: Arc::new(Semaphore::new(settings.running)),
             tails: Arc::new(Semaphore::new(settings.tails)),
             settings,
             loaded,
@@ -161,30 +237,24 @@ impl Questions {
         let is_tail = about.arguments.iter().any(|word| {
             word.to_str().is_some_and(|word| word == "--follow" || word.starts_with("--follow="))
         });
-        let permit = self.permit(is_tail).await?;
-        let (cancel, ends, closed) = Cancel::new(is_tail);
+        let (mut started, ends, closed) = self.start(name_of(&about.arguments), is_tail).await?;
+        let cancel = started.cancel.clone();
         let (sender, bytes) = mpsc::channel(WAITING);
         let (code, received) = oneshot::channel();
         let messages = Arc::default();
-        let command = name_of(&about.arguments);
         let client = HttpClient {
             form,
             sender,
             closed,
             handle: Handle::current(),
             messages: Arc::clone(&messages),
-            cancel: cancel.clone(),
-            most_rows: self.settings.rows,
-            rows: AtomicU64::new(0),
             files: Arc::default(),
-            metrics: self.metrics.clone(),
+            size: self.size(&cancel),
+            is_arrow: OnceLock::new(),
             about,
         };
-        let number = self.running.next.fetch_add(1, Ordering::Relaxed);
-        self.running.all().insert(number, cancel.clone());
         let question = Question {
             client: Arc::new(client),
-            loaded: self.loaded.clone(),
             limits: Limits {
                 cancel: cancel.token.clone(),
                 reason: cancel.reason.clone(),
@@ -192,37 +262,112 @@ impl Questions {
                 workers: Some(self.settings.workers),
                 device: self.settings.device.clone(),
             },
-            device: self.settings.device.clone(),
+            sessions: self.sessions(),
             sql: self.sql.clone(),
             ends,
         };
-        let timer = (!is_tail).then(|| tokio::spawn(end_late(cancel.clone(), &self.settings)));
-        let (metrics, running, ended) = (self.metrics.clone(), self.running.clone(), cancel.clone());
-        metrics.running.inc();
         tokio::task::spawn_blocking(move || {
-            let started = Instant::now();
             let client = question.client.clone();
-            let number_of_end = question.run();
-            if let Some(timer) = timer {
-                timer.abort();
-            }
-            let status = match (ended.reason(), ended.is_closed(), number_of_end) {
-                (Some(_), ..) => "limit",
-                (None, true, _) => "cancelled",
-                (None, false, 0 | 1) => "ok",
-                (None, false, _) => "error",
-            };
-            metrics.ended(command, status, started.elapsed());
-            metrics.running.dec();
-            client.end(number_of_end);
-            running.all().remove(&number);
-            drop(permit);
-            running.ended.notify_waiters();
+            started.code = question.run();
+            client.end(started.code);
+            let number = started.code;
+            drop(started);
             // The receiver may be gone.
-            let _ = code.send(number_of_end);
+            let _ = code.send(number);
         });
         let guard = Guard(cancel.clone());
         Ok(Answer { bytes, code: received, ended: None, messages, cancel, _guard: guard })
+    }
+
+    /// Runs a statement of SQL: `work` gets a session, and sends items. It runs in threads of its own, and
+    /// ends early if the items are dropped.
+    ///
+    /// # Errors
+    /// [`TooMany`] if too many other questions run and wait.
+    pub async fn statement<T, W>(
+        &self,
+        work: impl FnOnce(SessionContext, Items<T>) -> W + Send + 'static,
+    ) -> Result<Coming<T>, TooMany>
+    where
+        T: Send + 'static,
+        W: Future<Output = Result<(), SqlFailure>> + Send + 'static,
+    {
+        let (mut started, mut ends, mut closed) = self.start("sql", false).await?;
+        let cancel = started.cancel.clone();
+        let (size, sessions) = (self.size(&cancel), self.sessions());
+        let (sender, items) = mpsc::channel(AHEAD);
+        let to = Items { sender: sender.clone(), size: size.clone() };
+        let sql = self.sql.handle().clone();
+        self.sql.spawn(async move {
+            // Another thread works, so that an end is seen whatever it does.
+            let mut run = sql.spawn(async move {
+                let context = sessions.open(Options::default(), &Arc::default())?;
+                work(context, to).await
+            });
+            let done = tokio::select! {
+                done = &mut run => done.unwrap_or_else(|_| {
+                    Err(SqlFailure { code: FAULT, ..SqlFailure::usage(FAULTY) })
+                }),
+                failure = ends.recv() => {
+                    run.abort();
+                    Err(failure.unwrap_or_else(|| SqlFailure::usage("the question was cancelled")))
+                }
+            };
+            if let Err(failure) = done {
+                started.code = failure.code;
+                tokio::select! {
+                    // The receiver may be gone.
+                    _ = sender.send(Err(failure)) => {}
+                    _ = closed.wait_for(|is_closed| *is_closed) => {}
+                }
+            } else {
+                started.code = 0;
+            }
+            // All items are sent before the question counts as ended.
+            drop(started);
+        });
+        let guard = Guard(cancel.clone());
+        Ok(Coming { items, size, cancel, _guard: guard })
+    }
+
+    /// Starts a question: it has a permit, a longest time, and an end before its time.
+    async fn start(
+        &self,
+        command: &'static str,
+        is_tail: bool,
+    ) -> Result<(Started, UnboundedReceiver<SqlFailure>, watch::Receiver<bool>), TooMany> {
+        let permit = self.permit(is_tail).await?;
+        let (cancel, ends, closed) = Cancel::new(is_tail);
+        let number = self.running.next.fetch_add(1, Ordering::Relaxed);
+        self.running.all().insert(number, cancel.clone());
+        self.metrics.running.inc();
+        let started = Started {
+            number,
+            command,
+            code: FAULT,
+            since: Instant::now(),
+            timer: (!is_tail).then(|| tokio::spawn(end_late(cancel.clone(), &self.settings))),
+            metrics: self.metrics.clone(),
+            running: self.running.clone(),
+            permit: Some(permit),
+            cancel,
+        };
+        Ok((started, ends, closed))
+    }
+
+    /// The size of a response.
+    fn size(&self, cancel: &Cancel) -> Arc<Size> {
+        Arc::new(Size::new(self.settings.most, cancel.clone(), self.metrics.clone()))
+    }
+
+    /// The sessions of SQL.
+    fn sessions(&self) -> Sessions {
+        Sessions {
+            loaded: self.loaded.clone(),
+            device: self.settings.device.clone(),
+            workers: self.settings.workers,
+            memory: self.settings.memory,
+        }
     }
 
     /// Ends the questions that follow their inputs, which would not end.
@@ -280,12 +425,33 @@ fn name_of(arguments: &[OsString]) -> &'static str {
     names.into_iter().find(|known| *known == name).unwrap_or("other")
 }
 
+/// Makes sessions of SQL over the inputs of the server.
+struct Sessions {
+    loaded: Arc<Loaded>,
+    device: DeviceChoice,
+    workers: usize,
+    memory: usize,
+}
+
+impl Sessions {
+    /// A session with these options, within the limits of the server.
+    fn open(self, mut options: Options, report: &Arc<Report>) -> Result<SessionContext, SqlFailure> {
+        let Self { loaded, device, workers, memory } = self;
+        options.device = device;
+        options.workers = options.workers.min(workers);
+        options.memory = Some(options.memory.map_or(memory, |asked| asked.min(memory)));
+        let resident = loaded.resident().clone();
+        options.names = Some(Names::new(move |name| loaded.location(name)));
+        let current = Arc::new(move || resident.current());
+        options.context_over(report, current).map_err(|error| SqlFailure::of_query(error, ""))
+    }
+}
+
 /// A command that runs.
 struct Question {
     client: Arc<HttpClient>,
-    loaded: Arc<Loaded>,
     limits: Limits,
-    device: DeviceChoice,
+    sessions: Sessions,
     sql: Arc<Runtime>,
     ends: UnboundedReceiver<SqlFailure>,
 }
@@ -295,38 +461,26 @@ impl Question {
     fn run(self) -> u8 {
         let client = self.client.clone();
         catch_unwind(AssertUnwindSafe(|| self.unprotected())).unwrap_or_else(|_| {
-            let text: &[u8] = match client.form {
-                Form::Frames => b"error: a fault of the server ended the command\n",
+            let text = match client.form {
+                Form::Frames => format!("error: {FAULTY}\n"),
                 Form::Output | Form::File => {
-                    b"{\"kind\":\"error\",\"message\":\"a fault of the server ended the command\"}\n"
+                    format!("{{\"kind\":\"error\",\"message\":\"{FAULTY}\"}}\n")
                 }
             };
             // A client that is gone misses nothing.
-            let _ = client.write(Stream::Error, text);
+            let _ = client.write(Stream::Error, text.as_bytes());
             FAULT
         })
     }
 
     fn unprotected(self) -> u8 {
-        let arguments = self.client.about.arguments.clone();
+        let Self { client, limits, sessions, sql, ends } = self;
+        let arguments = client.about.arguments.clone();
         if arguments.first().is_some_and(|first| first == "sql") {
-            return self.sql(&arguments[1..]);
+            let open = |options: Options, report: &Arc<Report>| sessions.open(options, report);
+            let run = || warpath_sql::cli::served::run(&arguments[1..], sql, ends, open);
+            return Streams::of(client).run(run);
         }
-        let served = Served { client: self.client, inputs: self.loaded, limits: self.limits };
-        served.run(&arguments)
-    }
-
-    fn sql(self, arguments: &[OsString]) -> u8 {
-        let Self { client, loaded, limits, device, sql, ends } = self;
-        let open = |mut options: warpath_sql::Options, report: &Arc<_>| {
-            options.device = device;
-            options.workers = options.workers.min(limits.workers.unwrap_or(usize::MAX));
-            options.memory = options.memory.min(limits.memory).or(limits.memory);
-            let resident = loaded.resident().clone();
-            options.names = Some(Names::new(move |name| loaded.location(name)));
-            let current = Arc::new(move || resident.current());
-            options.context_over(report, current).map_err(|error| SqlFailure::of_query(error, ""))
-        };
-        Streams::of(client).run(|| warpath_sql::cli::served::run(arguments, sql, ends, open))
+        Served { client, inputs: sessions.loaded, limits }.run(&arguments)
     }
 }

@@ -2,6 +2,7 @@
 
 use std::io::{BufReader, Write as _};
 use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::harness::{Answer, Server, chunk, head};
 
@@ -59,6 +60,22 @@ fn half_a_body_adds_nothing() {
 }
 
 #[test]
+fn a_slow_client_keeps_nobody_waiting() {
+    let server = Server::of(&["--writable", "--idle", "1h", "logs.wp"]);
+    let mut slow = server.connect();
+    let request = "POST /append HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nContent-Length: 16\r\n\r\n{\"n\":1}\n{";
+    slow.write_all(request.as_bytes()).unwrap();
+    // The first connection is that of the slow client, and this is the second one.
+    server.wait_for("warpath_connections", 2);
+    let added = server.post("/append", "{\"n\":2}\n");
+    assert_eq!((added.status, &added.json()["version"]), (200, &1.into()), "{added:?}");
+    slow.write_all(b"\"n\":3}\n").unwrap();
+    let added = Answer::read(slow);
+    assert_eq!((added.status, &added.json()["lines"]), (200, &2.into()), "{added:?}");
+    assert_eq!(server.beside(&["query", "$.n", "logs.wp"]).stdout, b"2\n1\n3\n");
+}
+
+#[test]
 fn a_question_goes_on_with_later_lines() {
     let server = Server::of(&["--writable", "logs.wp", "data"]);
     let body = br#"{"arguments": ["$.n", "logs.wp"], "follow": true}"#;
@@ -96,33 +113,74 @@ fn a_question_goes_on_with_later_lines() {
 }
 
 #[test]
-fn questions_and_additions_at_the_same_time_lose_nothing() {
+fn questions_additions_and_compaction_at_the_same_time_lose_nothing() {
     let server = Server::of(&["--writable", "logs.wp"]);
     const WRITERS: usize = 4;
-    const ROUNDS: usize = 5;
+    const ROUNDS: usize = 12;
+    let is_ended = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        let server = &server;
+        let mut writers = Vec::new();
         for writer in 0..WRITERS {
-            let server = &server;
-            scope.spawn(move || {
+            writers.push(scope.spawn(move || {
                 for round in 0..ROUNDS {
                     let line = format!("{{\"n\":{}}}\n", writer * ROUNDS + round);
                     let added = server.post("/append", &line);
                     assert_eq!(added.status, 200, "{added:?}");
                 }
-            });
+            }));
             scope.spawn(move || {
                 let mut before = 0;
                 for _ in 0..ROUNDS {
                     let body = r#"{"arguments": ["$.n"], "count": true}"#;
-                    let now: usize = server.post("/query", body).text().trim().parse().unwrap();
+                    let answer = server.post("/query", body);
+                    let now: usize = answer.text().trim().parse().unwrap_or_else(|_| panic!("{answer:?}"));
                     assert!((before..=WRITERS * ROUNDS).contains(&now));
                     before = now;
                 }
             });
         }
+        let is_ended = &is_ended;
+        scope.spawn(move || {
+            while !is_ended.load(Ordering::Relaxed) {
+                let merged = server.beside(&["store", "compact", "logs.wp"]);
+                // The server may have merged some of the same parts first.
+                let said = String::from_utf8_lossy(&merged.stderr);
+                assert!(merged.status.success() || said.contains("another writer"), "{merged:?}");
+            }
+        });
+        // The other threads end also if a writer fails.
+        let written: Vec<_> = writers.into_iter().map(std::thread::ScopedJoinHandle::join).collect();
+        is_ended.store(true, Ordering::Relaxed);
+        assert!(written.iter().all(Result::is_ok));
     });
     let all = server.beside(&["query", "$.n", "logs.wp"]).stdout;
-    let mut all: Vec<usize> = String::from_utf8(all).unwrap().lines().map(|n| n.parse().unwrap()).collect();
-    all.sort_unstable();
-    assert_eq!(all, (0..WRITERS * ROUNDS).collect::<Vec<_>>());
+    assert_eq!(numbers(&all), (0..WRITERS * ROUNDS).collect::<Vec<_>>());
+    assert_eq!(numbers(&server.post("/query", r#"{"arguments": ["$.n"]}"#).body), numbers(&all));
+}
+
+/// The numbers of lines, ascending.
+fn numbers(lines: &[u8]) -> Vec<usize> {
+    let lines = std::str::from_utf8(lines).unwrap().lines();
+    let mut numbers: Vec<usize> = lines.map(|line| line.parse().unwrap()).collect();
+    numbers.sort_unstable();
+    numbers
+}
+
+#[test]
+fn small_parts_become_one() {
+    let server = Server::of(&["--writable", "logs.wp"]);
+    const LINES: usize = 100;
+    for n in 0..LINES {
+        assert_eq!(server.post("/append", &format!("{{\"n\":{n}}}\n")).status, 200);
+    }
+    // This addition comes after the merge that the one before has begun.
+    assert_eq!(server.post("/append", "{\"m\":1}\n").status, 200);
+    let info = server.beside(&["store", "info", "logs.wp"]);
+    let info = String::from_utf8(info.stdout).unwrap();
+    assert!(info.matches(".parquet").count() < 33, "{info}");
+    let all = server.post("/query", r#"{"arguments": ["$.n"]}"#);
+    // In their order.
+    let expected: String = (0..LINES).map(|n| format!("{n}\n")).collect();
+    assert_eq!(all.text(), expected);
 }

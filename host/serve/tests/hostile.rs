@@ -76,6 +76,35 @@ fn clients_that_send_nothing_are_closed() {
 }
 
 #[test]
+fn half_a_beginning_of_http2_is_closed() {
+    const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    let server = Server::of(&["--idle", "50ms", "data"]);
+    for len in [1, 3, 10, PREFACE.len()] {
+        // Whole, and then nothing: the client does not answer a ping.
+        let mut stream = server.connect();
+        stream.write_all(&PREFACE[..len]).unwrap();
+        rest(stream);
+    }
+    let mut random = Rng::new(47);
+    for len in [3, PREFACE.len()] {
+        for _ in 0..50 {
+            let noise: Vec<u8> = (0..random.below(300)).map(|_| random.below(256) as u8).collect();
+            let mut stream = server.connect();
+            // The server may have closed it already.
+            let _ = stream.write_all(&[&PREFACE[..len], &noise].concat());
+            let _ = stream.shutdown(Shutdown::Write);
+            rest(stream);
+        }
+    }
+    // A method whose name begins like it.
+    let mut stream = server.connect();
+    stream.write_all(b"PRIVATE / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").unwrap();
+    assert!(rest(stream).starts_with(b"HTTP/1.1 405"));
+    server.wait_for("warpath_connections", 1);
+    assert_eq!(server.post("/query", COUNT).text(), "22\n");
+}
+
+#[test]
 fn hosts_and_origins_of_others_are_refused() {
     let server = Server::of(&["--writable", "logs.wp"]);
     for (head, status) in [

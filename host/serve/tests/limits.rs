@@ -6,10 +6,10 @@ use std::net::TcpStream;
 use crate::harness::{Answer, Server, head, inputs};
 
 /// More bytes than sockets and the server hold.
-const LINES: usize = 400_000;
+pub const LINES: usize = 400_000;
 
 /// A server with a large file, beside the others.
-fn with_large(arguments: &[&str]) -> Server {
+pub fn with_large(arguments: &[&str]) -> Server {
     let folder = inputs();
     let mut file = std::fs::File::create(folder.path().join("large.ndjson")).unwrap();
     let lines = format!("{{\"text\":\"{}\"}}\n", "x".repeat(100)).repeat(1000);
@@ -21,7 +21,7 @@ fn with_large(arguments: &[&str]) -> Server {
 }
 
 /// A question that runs until its client reads all of the response, or goes away.
-fn stalled(server: &Server) -> TcpStream {
+pub fn stalled(server: &Server) -> TcpStream {
     let stream = server.send("POST", "/query", "", br#"{"arguments": ["$.text", "large.ndjson"]}"#);
     let mut reader = BufReader::with_capacity(1, stream);
     assert!(head(&mut reader).starts_with("HTTP/1.1 200"));
@@ -102,6 +102,40 @@ fn an_answer_has_a_most_lines() {
     assert_eq!((few.status, few.text().lines().count()), (200, 1000));
     let table = r#"{"query": "SELECT \"text\" FROM 'large.ndjson'"}"#;
     assert!(server.post("/sql", table).text().contains(error));
+}
+
+#[test]
+fn an_answer_has_a_most_bytes() {
+    let server = with_large(&["--answer", "100K"]);
+    const BODY: &[u8] = br#"{"arguments": ["text=$.text", "large.ndjson"]}"#;
+    let error = "the response has more than 102400 bytes, the most that this server gives";
+    for accept in ["application/x-ndjson", "text/csv", "application/vnd.apache.arrow.stream"] {
+        let header = format!("Accept: {accept}\r\n");
+        let cut = Answer::read(server.send("POST", "/select", &header, BODY));
+        // What is cut is never taken for the whole.
+        let said = String::from_utf8_lossy(&cut.body).contains(error);
+        assert!(said || !cut.is_whole, "{accept} {}", cut.status);
+        assert!(cut.body.len() < 110_000, "{accept} {}", cut.body.len());
+    }
+    let over = server.over(server.path(), &["query", "$.text", "large.ndjson"]);
+    assert_eq!(over.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&over.stderr).contains(error), "{over:?}");
+    let header = "Accept: application/vnd.apache.parquet\r\n";
+    let large = with_large(&["--answer", "1"]);
+    let cut = Answer::read(large.send("POST", "/select", header, BODY));
+    assert!(cut.status == 413 || !cut.is_whole, "{cut:?}");
+}
+
+#[test]
+fn the_lines_of_arrow_are_not_its_bytes() {
+    let server = with_large(&["--rows", "10"]);
+    // Each number has the byte of a new line.
+    let body = br#"{"query": "SELECT 10 + 0 * value AS n FROM generate_series(1, 100)"}"#;
+    let header = "Accept: application/vnd.apache.arrow.stream\r\n";
+    let answer = Answer::read(server.send("POST", "/sql", header, body));
+    assert_eq!((answer.status, answer.is_whole), (200, true), "{answer:?}");
+    let text = Answer::read(server.send("POST", "/sql", "", body));
+    assert!(text.text().contains("more than 10 lines"), "{text:?}");
 }
 
 #[test]

@@ -1,7 +1,9 @@
 //! The real server: commands over `--server`, requests of other clients, and clients that misbehave.
 
 mod appends;
+mod changes;
 mod commands;
+mod flight;
 mod harness;
 mod hostile;
 mod limits;

@@ -254,6 +254,13 @@ fn a_schema_is_kept_until_its_file_changes() {
     assert_eq!(session.rows(&format!("SELECT a FROM {table}")), ["1", "\"x\""]);
     assert_ne!(fs::read_to_string(&kept).unwrap(), before);
     assert_eq!(session.rows(&format!("SELECT count(*) FROM {table}")), ["2"]);
+    // A number that no double holds stays text, whether the schema is new or kept.
+    session.file("a.ndjson", "{\"a\":1.5}\n{\"a\":1e400}\n");
+    for _ in 0..2 {
+        assert_eq!(session.rows(&format!("SELECT a FROM {table}")), ["1.5", "1e400"]);
+    }
+    session.file("a.ndjson", "{\"a\":1}\n{\"a\":\"x\"}\n");
+    assert_eq!(types(), ["Utf8"]);
     // What is kept is not trusted if it is damaged.
     fs::write(&kept, "garbage").unwrap();
     assert_eq!(session.rows(&format!("SELECT a FROM {table}")), ["1", "\"x\""]);

@@ -104,12 +104,30 @@ impl Store {
     /// # Errors
     /// [`Error::Store`] for a store that is damaged, or if another writer removed one of the parts meanwhile.
     pub fn compact(location: impl Into<StoreLocation>) -> Result<Rewritten, Error> {
-        let location = &location.into();
+        Self::merge(&location.into(), next_run)
+    }
+
+    /// Merges the last parts, if at least 32 parts with less than 4 MiB of text follow one another there. A
+    /// program that adds few lines at a time calls this after each addition: a store then has few small
+    /// parts, and a line is written again only while its part is small.
+    ///
+    /// # Errors
+    /// Those of [`compact`](Self::compact).
+    pub fn compact_last(location: impl Into<StoreLocation>) -> Result<Rewritten, Error> {
+        Self::merge(&location.into(), last_run)
+    }
+
+    /// Merges the runs of parts that `next` finds: it gets all parts, and the number of the first that may be
+    /// in a run.
+    fn merge(
+        location: &StoreLocation,
+        next: impl Fn(&[Part], usize) -> Option<Range<usize>>,
+    ) -> Result<Rewritten, Error> {
         let (mut total, mut first) = (Rewritten::default(), 0);
         loop {
             let mut folder = location.open(OutputMode::default())?;
             let parts: Vec<Part> = folder.snapshot().parts().cloned().collect();
-            let Some(range) = next_run(&parts, first) else { return Ok(total) };
+            let Some(range) = next(&parts, first) else { return Ok(total) };
             let run = &parts[range.clone()];
             let sources = || run.iter().map(|part| location.file(part).source()).collect::<Vec<_>>();
             let mut writer = PartsWriter::new(location, Some(&folder), Source::output_mode(&sources()))?;
@@ -196,6 +214,16 @@ fn next_run(parts: &[Part], mut start: usize) -> Option<Range<usize>> {
         }
     }
     None
+}
+
+/// The number of small parts that become one, and the bytes of text that such a part has less than.
+const SMALL_PARTS: usize = 32;
+const SMALL_BYTES: u64 = 4 << 20;
+
+/// The small parts at the end, if at least [`SMALL_PARTS`] follow one another there.
+fn last_run(parts: &[Part], start: usize) -> Option<Range<usize>> {
+    let small = parts[start..].iter().rev().take_while(|part| part.text_bytes < SMALL_BYTES).count();
+    (small >= SMALL_PARTS).then(|| parts.len() - small..parts.len())
 }
 
 /// The numbers of the lines whose records match, counted from 0, ascending.

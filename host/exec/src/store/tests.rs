@@ -77,6 +77,30 @@ fn small_additions_make_small_parts() {
 }
 
 #[test]
+fn small_parts_at_the_end_become_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("store");
+    let large = format!("{{\"large\":\"{}\"}}\n", "x".repeat(4 << 20));
+    add(&path, "{\"before\":1}\n");
+    add(&path, &large);
+    let mut all = format!("{{\"before\":1}}\n{large}");
+    for n in 1..=31 {
+        let line = format!("{{\"n\":{n}}}\n");
+        add(&path, &line);
+        all.push_str(&line);
+        assert_eq!(Store::compact_last(&path).unwrap(), Rewritten::default(), "{n}");
+    }
+    add(&path, "{\"n\":32}\n");
+    all.push_str("{\"n\":32}\n");
+    let merged = Store::compact_last(&path).unwrap();
+    assert_eq!((merged.parts_before, merged.parts_after), (32, 1));
+    let lines: Vec<u64> =
+        Store::open(&path).unwrap().parts().unwrap().iter().map(|part| part.lines).collect();
+    assert_eq!(lines, [1, 1, 32]);
+    assert_eq!(text(&path), all);
+}
+
+#[test]
 fn parts_that_do_not_know_each_other_have_no_conflict_with_the_next_one() {
     let folder = tempfile::tempdir().unwrap();
     let [path, other] = ["store", "other"].map(|name| folder.path().join(name));

@@ -1,16 +1,17 @@
-//! A command line of `warpath sql` that a server runs for a client.
+//! A command line of `warpath sql`, or one statement, that a server runs for a client.
 
 use std::ffi::OsString;
 use std::sync::Arc;
 
 use clap::builder::Resettable;
 use clap::{CommandFactory, FromArgMatches};
-use datafusion::prelude::SessionContext;
+use datafusion::prelude::{DataFrame, SessionContext};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::UnboundedReceiver;
 use warpath_terminal::messages::{Message, Ui};
 use warpath_terminal::options::{MessageFormat, When};
 
+use super::statements::only_reads;
 use super::watch::Signals;
 use super::{Args, Failure, session, statements};
 use crate::options::Options;
@@ -51,6 +52,15 @@ pub fn run(
         },
         |()| 0,
     )
+}
+
+/// Plans one statement, which may only read.
+///
+/// # Errors
+/// The mistake in the statement.
+pub async fn plan(context: &SessionContext, statement: &str) -> Result<DataFrame, Failure> {
+    let planned = context.sql_with_options(statement, only_reads()).await;
+    planned.map_err(|error| Failure::of_query(error, statement))
 }
 
 fn all(

@@ -107,6 +107,11 @@ impl Session {
     }
 }
 
+/// The rules of a statement that makes no table, writes no file and changes no setting.
+pub(super) fn only_reads() -> SQLOptions {
+    SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false)
+}
+
 /// The run of a statement.
 struct StatementRun {
     context: SessionContext,
@@ -124,8 +129,7 @@ impl StatementRun {
     async fn of(self, statement: Statement) -> Result<Vec<String>, DataFusionError> {
         let plan = self.context.state().statement_to_plan(statement).await?;
         if self.only_reads {
-            let only_reads = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false);
-            only_reads.with_allow_statements(false).verify_plan(&plan)?;
+            only_reads().verify_plan(&plan)?;
         }
         let columns = columns(&plan)?;
         let frame = self.context.execute_logical_plan(plan).await?;

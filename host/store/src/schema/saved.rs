@@ -1,13 +1,13 @@
 //! The tree of rows that were saved.
 
 use super::json_type::{JsonType, StringForm};
-use super::node::{Excerpt, First, NodeId, Position, ROOT};
+use super::node::{Excerpt, First, NodeId, Number, Position, ROOT};
 use super::rows::SchemaRow;
 use super::tree::SchemaTree;
 
 impl SchemaTree {
     /// Makes a tree of its rows. It has what the types of columns depend on: paths, kinds and their counts,
-    /// maps, and the ranges of integers. Examples, estimates and strings are not restored. A value is at the
+    /// maps, and the ranges of numbers. Examples, estimates and strings are not restored. A value is at the
     /// line that is the number of its row.
     ///
     /// # Errors
@@ -58,6 +58,13 @@ impl SchemaTree {
             node.integers = integers;
         }
         node.rare.big_digits = row.big_digits;
+        if row.count(JsonType::Float64) > 0
+            && let Some((least, greatest)) = &row.numbers
+        {
+            // All numbers are between these. A float that no double holds is the least or the greatest one.
+            let number = |text: &str| Some(Number::of(text.as_bytes(), text.parse().ok()?));
+            node.rare.floats = number(least).zip(number(greatest));
+        }
     }
 }
 
