@@ -40,6 +40,7 @@ use crate::dictionary::Dictionary;
 use crate::rows::Question;
 use crate::segment::{Kind, Leaf, Segment};
 
+use column::Column;
 use slots::Slots;
 use table::Table;
 
@@ -286,7 +287,8 @@ impl Grouped {
         self.len = groups.len();
     }
 
-    fn append(&mut self, other: Self) {
+    /// Adds groups of the same columns and aggregates.
+    pub fn append(&mut self, other: Self) {
         self.len += other.len;
         self.columns.iter_mut().zip(other.columns).for_each(|(values, other)| values.append(other));
         self.numbers.iter_mut().zip(other.numbers).for_each(|(numbers, other)| numbers.append(other));
@@ -346,11 +348,47 @@ pub fn group(
     let selected = rows.iter().map(|rows| rows.count()).sum();
     let threads = pool::cores().min(tasks.len()).max(1);
     let (slots, threads) = slots::of_columns(segments, columns, &kinds, selected, threads);
-    let run =
-        Run { segments, rows: &rows, columns, aggregates, kinds: &kinds, of_values: &of_values, stop, slots };
+    let run = Run {
+        segments,
+        rows: &rows,
+        columns,
+        aggregates,
+        kinds: &kinds,
+        of_values: &of_values,
+        stop,
+        threads,
+        slots,
+    };
     let next = AtomicUsize::new(0);
     let tables = pool::map_in(threads, (0..threads).collect(), |_| run.thread(&tasks, &next));
     Ok(run.finish(tables.into_iter().collect::<Result<_, _>>()?))
+}
+
+/// The values of the selected rows of some blocks of a segment, in order, as groups of one row. The columns
+/// are members with the kinds that they have in all segments ([`kind_of`]).
+///
+/// # Errors
+/// [`Error::NotInLeaves`] if leaves do not have all values.
+pub fn values(
+    segment: &Segment,
+    rows: &RowSet,
+    blocks: Range<usize>,
+    columns: &[(Vec<Vec<u8>>, ColumnKind)],
+) -> Result<Grouped, Error> {
+    let readers = columns.iter().map(|(path, _)| Column::of(segment, path));
+    let readers = readers.collect::<Result<Vec<_>, _>>()?;
+    let mut found = vec![Vec::new(); columns.len()];
+    let (mut numbers, mut selected, mut len) = ([0; BLOCK_ROWS], Vec::with_capacity(BLOCK_ROWS), 0);
+    for block in blocks {
+        column::select(rows, block, &mut selected);
+        len += selected.len();
+        for (column, found) in readers.iter().zip(&mut found) {
+            column.each(block, &selected, &mut numbers, |_, number| found.push(number));
+        }
+    }
+    let columns = columns.iter().zip(found);
+    let columns = columns.map(|((_, kind), found)| Values::of(kind, false, found.into_iter())).collect();
+    Ok(Grouped { len, columns, numbers: Vec::new() })
 }
 
 /// Blocks that a thread takes at a time.
@@ -366,6 +404,8 @@ struct Run<'a> {
     kinds: &'a [ColumnKind],
     of_values: &'a [Option<ColumnKind>],
     stop: &'a Stop,
+    /// Threads, each with a table.
+    threads: usize,
     /// The slots of the columns, if keys are indices.
     slots: Option<Vec<Slots>>,
 }

@@ -145,7 +145,7 @@ const QUERIES: &[(&str, &str)] = &[
     ("SELECT id, kind FROM $t ORDER BY kind DESC, id LIMIT 4", "LeafScanExec"),
     ("SELECT 1 AS one FROM $t WHERE price > 15", "LeafScanExec"),
     (
-        "SELECT user, row_number() OVER (PARTITION BY kind ORDER BY id) AS r FROM $t ORDER BY id LIMIT 9",
+        "SELECT user, row_number() OVER (PARTITION BY kind ORDER BY id, w) AS r FROM $t ORDER BY id, w LIMIT 9",
         "LeafScanExec",
     ),
     ("SELECT id FROM $t WHERE kind IN (SELECT kind FROM $t WHERE id = 3) ORDER BY id", "LeafScanExec"),

@@ -23,6 +23,8 @@ pub struct LeafResults<'a> {
 pub(super) struct ByLeaves {
     /// The condition by which lines are read. It may be true of more records than the predicate.
     pub reads: Option<Question>,
+    /// True if the results are the schemas of segments.
+    pub schema: bool,
     /// The paths, and the condition that is the predicate, if leaves can have the results.
     answers: Option<Answers>,
     digest: Option<Arc<dyn Digest>>,
@@ -45,7 +47,8 @@ impl ByLeaves {
             .leaves
             .clone()
             .map(|leaves| Answers { paths: leaves.paths, question: leaves.condition.map(Question::new) });
-        Self { reads: columns.condition.clone().map(Question::new), answers, digest, sampler }
+        let reads = columns.condition.clone().map(Question::new);
+        Self { reads, schema: columns.schema, answers, digest, sampler }
     }
 
     /// True if leaves may have the results.
