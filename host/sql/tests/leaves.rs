@@ -185,7 +185,25 @@ fn rows_are_those_of_the_files() {
         let siblings = ("SELECT count(\"mixed:string\"), count(mixed) FROM $t", "");
         let of_store = (table == store).then_some(&siblings);
         for (query, shown) in QUERIES.iter().chain(of_store) {
-            assert_eq!(rows(&context, query), rows(&session.context, query), "{query}");
+            let [mut got, mut want] = [&context, &session.context].map(|context| {
+                let rows = rows(context, query);
+                rows.lines().map(str::to_owned).collect::<Vec<_>>()
+            });
+            if table == store && !query.contains("ORDER BY") {
+                // Parts are read side by side.
+                got.sort();
+                want.sort();
+            }
+            if table == store && query.contains("LIMIT") && !query.contains("ORDER BY") {
+                assert_eq!(got.len(), want.len(), "{query}");
+            } else {
+                assert!(
+                    got == want,
+                    "{query}\n{:?}\n{:?}",
+                    &got[..got.len().min(9)],
+                    &want[..want.len().min(9)]
+                );
+            }
             let plan = rows(&context, &format!("EXPLAIN {query}"));
             assert!(plan.contains(shown), "{query}\n{plan}");
             assert_eq!(plan.contains("Leaf"), !shown.is_empty(), "{query}\n{plan}");

@@ -58,8 +58,8 @@ impl PartSchema {
     }
 }
 
-/// The schema of some lines, with the text 0 in all positions; `None` if a line is malformed, or there are too
-/// many nodes. With `is_begin`, a byte order mark before them is no part of a line.
+/// The schema of some lines, with the text 0 in all positions; `None` if a line is malformed, or there are
+/// too many nodes. With `is_begin`, a byte order mark before them is no part of a line.
 pub(crate) fn schema_of_lines(text: &[u8], is_begin: bool) -> Option<SchemaTree> {
     let mut schema = PartSchema::default();
     schema.add(text, is_begin);

@@ -3,7 +3,7 @@
 /// The most words of all sets of different values, of all threads.
 pub const MOST_WORDS: usize = 1 << 27;
 
-/// The place of a group without a set.
+/// The number of the set of a group that has none.
 const NONE: u32 = u32::MAX;
 
 /// The different values of groups.
@@ -21,7 +21,7 @@ pub struct Sets {
     /// The most words of all sets.
     most: usize,
     /// The number of the set of each group.
-    places: Vec<u32>,
+    numbers: Vec<u32>,
     sets: Vec<u64>,
 }
 
@@ -29,20 +29,20 @@ impl Sets {
     /// The set of a group.
     #[inline(always)]
     fn set(&mut self, group: u32) -> &mut [u64] {
-        let place = &mut self.places[group as usize];
-        if *place == NONE {
-            *place = (self.sets.len() / self.words.max(1)) as u32;
+        let number = &mut self.numbers[group as usize];
+        if *number == NONE {
+            *number = (self.sets.len() / self.words.max(1)) as u32;
             self.sets.resize(self.sets.len() + self.words, 0);
         }
-        let begin = *place as usize * self.words;
+        let begin = *number as usize * self.words;
         &mut self.sets[begin..begin + self.words]
     }
 
     /// Each group that has a set, with its set.
     fn each(&self) -> impl Iterator<Item = (u32, &[u64])> {
-        let groups = (0..).zip(&self.places).filter(|(_, place)| **place != NONE);
-        groups.map(|(group, place)| {
-            let begin = *place as usize * self.words;
+        let groups = (0..).zip(&self.numbers).filter(|(_, number)| **number != NONE);
+        groups.map(|(group, number)| {
+            let begin = *number as usize * self.words;
             (group, &self.sets[begin..begin + self.words])
         })
     }
@@ -69,7 +69,7 @@ impl Distinct {
     pub fn new(codes: Option<usize>, most: usize) -> Self {
         match codes {
             Some(codes) => {
-                Self::Bits(Sets { words: codes.div_ceil(64), most, places: Vec::new(), sets: Vec::new() })
+                Self::Bits(Sets { words: codes.div_ceil(64), most, numbers: Vec::new(), sets: Vec::new() })
             }
             None => Self::Pairs(Vec::new()),
         }
@@ -78,7 +78,7 @@ impl Distinct {
     /// Makes room for groups.
     pub fn resize(&mut self, groups: usize) {
         if let Self::Bits(sets) = self {
-            sets.places.resize(groups, NONE);
+            sets.numbers.resize(groups, NONE);
         }
     }
 

@@ -1,13 +1,35 @@
 //! The groups of one thread, and their numbers.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use foldhash::HashMap;
+use warpath_core::cancel::Stop;
+use warpath_core::rows::RowSet;
 use warpath_shared::leaf::{BLOCK_ROWS, double, integer};
 
 use super::column::{BlockNumbers, Column, select};
 use super::distinct::{Distinct, MOST_WORDS};
-use super::{Aggregate, ColumnKind, Error, Grouped, MOST_COLUMNS, Numbers, Run, Values};
+use super::grouped::{Grouped, Numbers, Values};
+use super::slots::Slots;
+use super::wanted::{Aggregate, ColumnKind, Error, GroupColumn, MOST_COLUMNS};
+use crate::segment::Segment;
+
+/// A question as all threads see it.
+pub struct Run<'a> {
+    pub segments: &'a [&'a Segment],
+    /// The selected rows of each segment.
+    pub rows: &'a [Cow<'a, RowSet>],
+    pub columns: &'a [GroupColumn],
+    pub aggregates: &'a [Aggregate],
+    pub kinds: &'a [ColumnKind],
+    pub of_values: &'a [Option<ColumnKind>],
+    pub stop: &'a Stop,
+    /// Threads, each with a table.
+    pub threads: usize,
+    /// The slots of the columns, if keys are indices.
+    pub slots: Option<Vec<Slots>>,
+}
 
 /// The values of group columns as numbers: codes, numbers in their order, 0 and 1, or results of a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

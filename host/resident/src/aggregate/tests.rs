@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::num::NonZeroU64;
+use std::sync::Arc;
 
 use warpath_core::cancel::Interrupt;
 use warpath_part::text::Shredder;

@@ -30,7 +30,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use warpath_shared::leaf::{of_double, of_integer};
 
 use super::aggregate::LeafAggregateExec;
-use super::{is_volatile, over};
+use super::below::{is_volatile, over};
 
 /// The groups that become rows.
 #[derive(Clone, Debug)]
@@ -143,8 +143,10 @@ impl First {
         is_bounded.then_some(self)
     }
 
-    /// The groups that become rows, in any order; `None` for all. `groups` has their numbers. A key or a condition
-    /// that fails bounds nothing: the operators above report it, if a row that they see is the reason.
+    /// The groups that become rows, in any order; `None` for all. `groups` has their numbers.
+    ///
+    /// A key or a condition that fails bounds nothing. The operators above report the failure, if a row that
+    /// they see is the reason.
     pub fn groups(&self, groups: &RecordBatch) -> Option<Vec<usize>> {
         let rows = groups.num_rows();
         let mut kept: Vec<usize> = (0..rows).collect();
@@ -192,7 +194,7 @@ fn is_number(of: &DataType) -> bool {
     !matches!(of, DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8)
 }
 
-/// The place of a row in the order of one key.
+/// The rank of a row in the order of one key.
 type Rank = (bool, u64);
 
 /// The ranks of rows by a key of integers or doubles.

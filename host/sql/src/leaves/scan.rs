@@ -28,7 +28,7 @@ use warpath_resident::{Question, Segment};
 use warpath_shared::leaf::BLOCK_ROWS;
 
 use super::aggregate::batch;
-use super::{Below, LoadedFiles, Names, all_of};
+use super::below::{Below, LoadedFiles, Names, all_of};
 
 /// Blocks of a segment that are read at a time.
 const BLOCKS: usize = 8;
