@@ -115,6 +115,7 @@ const QUERIES: &[(&str, &str)] = &[
         "SELECT user, date_trunc('second', to_timestamp_micros(min(at))) AS s FROM $t GROUP BY user ORDER BY s DESC, user LIMIT 3",
         "first=3 by",
     ),
+    ("SELECT user, count(*) / 1000 AS n FROM $t GROUP BY user ORDER BY n, user LIMIT 3", "first=3 by"),
     ("SELECT user, sum(at) AS s FROM $t GROUP BY user ORDER BY user, s LIMIT 3", "LeafAggregateExec"),
     ("SELECT count(*) FROM (SELECT DISTINCT user FROM $t LIMIT 7)", "first=7, "),
     // Times.
@@ -149,6 +150,10 @@ const QUERIES: &[(&str, &str)] = &[
         "LeafScanExec",
     ),
     ("SELECT id FROM $t WHERE kind IN (SELECT kind FROM $t WHERE id = 3) ORDER BY id", "LeafScanExec"),
+    (
+        "SELECT count(*) FROM (SELECT r FROM (SELECT random() AS r FROM $t) WHERE r > 0.5) WHERE r <= 0.5",
+        "LeafScanExec",
+    ),
     ("SELECT id, note FROM $t WHERE id < 5", ""),
     ("SELECT id, mixed FROM $t WHERE id < 50", ""),
     ("SELECT id, tags FROM $t WHERE id < 5", ""),

@@ -15,7 +15,7 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
-use datafusion::arrow::compute::{LexicographicalComparator, SortColumn};
+use datafusion::arrow::compute::{LexicographicalComparator, SortColumn, cast};
 use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type, Schema};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, internal_err};
@@ -169,17 +169,19 @@ impl First {
             return Some(());
         };
         // Few rows are left after the first key, which is the fast one.
-        if let Some(ranks) = keys.first().and_then(ranks) {
+        let first = keys.first().map(widened);
+        if let Some(ranks) = first.as_ref().and_then(ranks) {
             let mut sorted: Vec<Rank> = kept.iter().map(|row| ranks(*row)).collect();
             let bound = *sorted.select_nth_unstable(last).1;
             kept.retain(|row| ranks(*row) <= bound);
         }
         if !keys.is_empty() && kept.len() > self.count {
             let order = LexicographicalComparator::try_new(keys).ok()?;
-            // Rows with equal keys are neighbours, and those before the last wanted one come first.
-            kept.sort_by(|one, other| order.compare(*one, *other));
-            let bound = kept[last];
+            let mut sorted = kept.clone();
+            let bound = *sorted.select_nth_unstable_by(last, |one, other| order.compare(*one, *other)).1;
             kept.retain(|row| order.compare(*row, bound) != Ordering::Greater);
+            // Those before the bound come first.
+            kept.sort_by(|one, other| order.compare(*one, *other));
         }
         if self.are_all {
             // Rows with equal keys have no order, so any of them will do.
@@ -187,6 +189,17 @@ impl First {
         }
         Some(())
     }
+}
+
+/// A key whose integers, times and doubles have 64 bits.
+fn widened(key: &SortColumn) -> SortColumn {
+    let wide = match key.values.data_type() {
+        of if of.is_signed_integer() || matches!(of, DataType::Timestamp(..)) => Some(DataType::Int64),
+        DataType::Float32 => Some(DataType::Float64),
+        _ => None,
+    };
+    let values = wide.and_then(|of| cast(&key.values, &of).ok());
+    SortColumn { values: values.unwrap_or_else(|| key.values.clone()), options: key.options }
 }
 
 /// True for types of which leaves have numbers.
