@@ -26,16 +26,15 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// The set of a group.
+    /// The first word of the set of a group.
     #[inline(always)]
-    fn set(&mut self, group: u32) -> &mut [u64] {
+    fn begin(&mut self, group: u32) -> usize {
         let number = &mut self.numbers[group as usize];
         if *number == NONE {
             *number = (self.sets.len() / self.words.max(1)) as u32;
             self.sets.resize(self.sets.len() + self.words, 0);
         }
-        let begin = *number as usize * self.words;
-        &mut self.sets[begin..begin + self.words]
+        *number as usize * self.words
     }
 
     /// Each group that has a set, with its set.
@@ -87,7 +86,8 @@ impl Distinct {
     pub fn add(&mut self, group: u32, value: u64) {
         match self {
             Self::Bits(sets) => {
-                sets.set(group)[(value / 64) as usize] |= 1 << (value % 64);
+                let begin = sets.begin(group);
+                sets.sets[begin + (value / 64) as usize] |= 1 << (value % 64);
                 // Sets of many groups would take more memory than the values.
                 if sets.sets.len() > sets.most {
                     let pairs = sets.pairs();
@@ -104,7 +104,8 @@ impl Distinct {
             (Self::Bits(sets), Self::Bits(others)) => {
                 // A dictionary that has grown between two threads has more words, which no value is in.
                 for (group, other) in others.each() {
-                    let set = sets.set(own(group));
+                    let begin = sets.begin(own(group));
+                    let set = &mut sets.sets[begin..begin + sets.words];
                     set.iter_mut().zip(other).for_each(|(word, other)| *word |= other);
                 }
             }
