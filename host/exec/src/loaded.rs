@@ -326,7 +326,7 @@ fn load_part(
     for made in made {
         let (segment, bytes) = made?;
         let rows = u64::from(segment.rows());
-        segments.push(Arc::new(Placed { segment, offset, first }));
+        segments.push(Arc::new(Placed::new(segment, offset, first)));
         (offset, first) = (offset + bytes, first + rows);
     }
     Ok(Contents { name, identity: None, segments, table: None, begins_within: begins_within(reader) })
@@ -355,15 +355,15 @@ fn load_text(
         let group = shredder.shred(text.bytes()).map_err(|error| inexact(error.to_string()))?;
         let segment = Segment::of(shredder.tree(), &group, text.bytes(), &shared);
         let segment = segment.map_err(|error| inexact(error.to_string()))?;
-        Ok::<_, Error>(Placed { segment, offset: text.offset(), first: 0 })
+        Ok::<_, Error>((segment, text.offset()))
     };
-    let lines = |placed: &Placed| u64::from(placed.segment.rows());
+    let lines = |(segment, _): &(Segment, u64)| u64::from(segment.rows());
     let mut segments = Vec::new();
     for made in Ordered::<EachValue<_>>::of_each(input.inputs, &chosen, plan, buffers, lines, make) {
-        let (_, placed) = made?;
-        room.take(placed.segment.bytes())?;
-        let rows = u64::from(placed.segment.rows());
-        segments.push(Arc::new(Placed { first, ..placed }));
+        let (_, (segment, offset)) = made?;
+        room.take(segment.bytes())?;
+        let rows = u64::from(segment.rows());
+        segments.push(Arc::new(Placed::new(segment, offset, first)));
         first += rows;
     }
     Ok(Contents { name, identity: None, segments, table: None, begins_within: true })

@@ -28,7 +28,7 @@ pub use change::{Rewritten, Vacuumed};
 pub use follow::Followed;
 use location::StoreFile;
 pub use location::StoreLocation;
-pub(crate) use schema::{has_schema, schema_of};
+pub(crate) use schema::{has_schema, schema_of, schema_of_lines};
 #[doc(hidden)]
 pub use warpath_part::file::KEY;
 

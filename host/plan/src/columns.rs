@@ -104,12 +104,12 @@ impl PartColumns {
 
     /// The step that reads, in a plan.
     pub(crate) fn reading(&self, is_loaded: bool) -> Reading {
+        if self.schema {
+            return Reading::Schemas;
+        }
         if is_loaded {
             let conditions = self.condition.as_ref().map_or(0, Condition::comparisons);
             return Reading::Loaded { leaves: self.leaves.is_some(), conditions };
-        }
-        if self.schema {
-            return Reading::Schemas;
         }
         Reading::Members {
             paths: self.members.as_ref().map_or_else(|| "all".into(), Projection::to_string),

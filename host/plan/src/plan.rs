@@ -153,7 +153,7 @@ pub enum Reading {
         /// True if numbers of values are known without the values, where records have their own columns.
         counts: bool,
     },
-    /// The schemas that parts of a store have, and all lines of other inputs and parts.
+    /// The schemas that parts of a store and loaded inputs have, and all lines of other inputs and parts.
     Schemas,
     /// Inputs that are loaded into memory.
     Loaded {
@@ -349,7 +349,9 @@ impl Plan {
             }
             Reading::Schemas => {
                 let whom = by_whom(bytes, self.threads);
-                format!("the schemas of parts of a store, else partitions of whole lines ({whom})")
+                format!(
+                    "the schemas of parts of a store and of loaded inputs, else partitions of whole lines ({whom})"
+                )
             }
             Reading::Levels { levels: (read, of), text: (covered, all), trees, .. } => {
                 let mut said = match trees {

@@ -115,6 +115,7 @@ const QUERIES: &[(&str, &str)] = &[
         "SELECT user, date_trunc('second', to_timestamp_micros(min(at))) AS s FROM $t GROUP BY user ORDER BY s DESC, user LIMIT 3",
         "first=3 by",
     ),
+    ("SELECT user, count(*) / 1000 AS n FROM $t GROUP BY user ORDER BY n, user LIMIT 3", "first=3 by"),
     ("SELECT user, sum(at) AS s FROM $t GROUP BY user ORDER BY user, s LIMIT 3", "LeafAggregateExec"),
     ("SELECT count(*) FROM (SELECT DISTINCT user FROM $t LIMIT 7)", "first=7, "),
     // Times.
@@ -145,10 +146,14 @@ const QUERIES: &[(&str, &str)] = &[
     ("SELECT id, kind FROM $t ORDER BY kind DESC, id LIMIT 4", "LeafScanExec"),
     ("SELECT 1 AS one FROM $t WHERE price > 15", "LeafScanExec"),
     (
-        "SELECT user, row_number() OVER (PARTITION BY kind ORDER BY id) AS r FROM $t ORDER BY id LIMIT 9",
+        "SELECT user, row_number() OVER (PARTITION BY kind ORDER BY id, w) AS r FROM $t ORDER BY id, w LIMIT 9",
         "LeafScanExec",
     ),
     ("SELECT id FROM $t WHERE kind IN (SELECT kind FROM $t WHERE id = 3) ORDER BY id", "LeafScanExec"),
+    (
+        "SELECT count(*) FROM (SELECT r FROM (SELECT random() AS r FROM $t) WHERE r > 0.5) WHERE r <= 0.5",
+        "LeafScanExec",
+    ),
     ("SELECT id, note FROM $t WHERE id < 5", ""),
     ("SELECT id, mixed FROM $t WHERE id < 50", ""),
     ("SELECT id, tags FROM $t WHERE id < 5", ""),
@@ -185,7 +190,25 @@ fn rows_are_those_of_the_files() {
         let siblings = ("SELECT count(\"mixed:string\"), count(mixed) FROM $t", "");
         let of_store = (table == store).then_some(&siblings);
         for (query, shown) in QUERIES.iter().chain(of_store) {
-            assert_eq!(rows(&context, query), rows(&session.context, query), "{query}");
+            let [mut got, mut want] = [&context, &session.context].map(|context| {
+                let rows = rows(context, query);
+                rows.lines().map(str::to_owned).collect::<Vec<_>>()
+            });
+            if table == store && !query.contains("ORDER BY") {
+                // Parts are read side by side.
+                got.sort();
+                want.sort();
+            }
+            if table == store && query.contains("LIMIT") && !query.contains("ORDER BY") {
+                assert_eq!(got.len(), want.len(), "{query}");
+            } else {
+                assert!(
+                    got == want,
+                    "{query}\n{:?}\n{:?}",
+                    &got[..got.len().min(9)],
+                    &want[..want.len().min(9)]
+                );
+            }
             let plan = rows(&context, &format!("EXPLAIN {query}"));
             assert!(plan.contains(shown), "{query}\n{plan}");
             assert_eq!(plan.contains("Leaf"), !shown.is_empty(), "{query}\n{plan}");

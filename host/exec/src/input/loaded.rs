@@ -4,14 +4,16 @@ mod read;
 mod text;
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use warpath_core::stamp::Stamp;
 use warpath_resident::{DeviceTable, Segment};
 use warpath_shared::units::ByteOffset;
+use warpath_store::schema::SchemaTree;
 
 use super::sequence::Sequence;
+use crate::store::schema_of_lines;
 
 pub(crate) use read::{lines, slice_end};
 pub(crate) use text::LoadedText;
@@ -69,6 +71,26 @@ pub(crate) struct Placed {
     pub offset: ByteOffset,
     /// The number of its first line, from 0 on.
     pub first: u64,
+    /// The schema of its lines, once somebody has asked for it; `None` inside if it is not kept.
+    schema: OnceLock<Option<Arc<SchemaTree>>>,
+}
+
+impl Placed {
+    pub fn new(segment: Segment, offset: ByteOffset, first: u64) -> Self {
+        Self { segment, offset, first, schema: OnceLock::new() }
+    }
+
+    /// The schema of the lines. It is made once, and then kept. `None` if a line is malformed, or there are
+    /// too many names. With `is_begin`, a byte order mark before the first line is no part of it.
+    pub fn schema(&self, is_begin: bool) -> Option<Arc<SchemaTree>> {
+        let make = || {
+            let (lines, mut text) = (self.segment.lines(), Vec::new());
+            // Damage is reported where the lines are read.
+            lines.decode(0..self.segment.rows(), &mut text).ok()?;
+            schema_of_lines(&text, is_begin).map(Arc::new)
+        };
+        self.schema.get_or_init(make).clone()
+    }
 }
 
 /// A file in the state in which it was loaded.

@@ -273,7 +273,7 @@ impl StoredPart {
     /// The schema of the part, with its first group.
     fn schema(&self, group: usize) -> Result<Rows, String> {
         let lines = self.reader.size(group).map_or(0, |size| size.rows);
-        let tree = if group == 0 { schema_of(&self.reader)? } else { None };
+        let tree = if group == 0 { schema_of(&self.reader)?.map(Arc::new) } else { None };
         Ok(Rows::Schema(KnownSchema { lines, tree }))
     }
 

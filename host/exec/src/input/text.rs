@@ -285,7 +285,7 @@ pub struct KnownSchema {
     /// The number of lines.
     pub lines: u32,
     /// The schema of all lines of the part, if these lines are the first ones.
-    pub tree: Option<SchemaTree>,
+    pub tree: Option<Arc<SchemaTree>>,
 }
 
 /// The results for lines that are not read.

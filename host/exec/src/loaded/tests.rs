@@ -6,6 +6,7 @@ use warpath_answer::answer::Want;
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::{Program, Query};
 use warpath_random::{Rng, cases};
+use warpath_store::schema::{ndjson, rows};
 
 use super::*;
 use crate::aggregate::DEFAULT_MEMORY;
@@ -144,6 +145,7 @@ fn results(input: &dyn Fn() -> Input<'static>) -> Vec<String> {
             .distinct(&[query("$.c"), query("$.b")], DEFAULT_MEMORY)
             .and_then(|counter| counter.by_count(None)?.values().collect::<Result<Vec<_>, _>>());
         all.push(format!("{name} distinct: {:?}", distinct.map_err(|error| error.to_string())));
+        all.push(format!("{name} schema: {:?}", schema(only())));
         let groups = [
             Grouping::default(),
             Grouping::of_values(&[query("$.c")]),
@@ -179,6 +181,34 @@ fn results(input: &dyn Fn() -> Input<'static>) -> Vec<String> {
         }
     }
     all
+}
+
+/// The rows of a schema with the positions of examples, or the error.
+fn schema(input: Input<'_>) -> Result<Vec<String>, String> {
+    let mut parts = input.schema(None);
+    parts.by_ref().try_for_each(|part| part.map(drop)).map_err(|error| error.to_string())?;
+    let schema = parts.finish();
+    let rows = rows(&schema.tree, &|position| schema.locate(position));
+    Ok(rows.iter().map(ndjson).collect())
+}
+
+/// The schema of a segment is made once. Its lines are not read for it again.
+#[test]
+fn schemas_stay_with_segments() {
+    let text = text(&mut Rng::new(4), 300, false);
+    let engine = Engine::builder().partition_size(4096).build().unwrap();
+    let loaded = engine.load(vec![Source::Bytes("text".into(), text.into_bytes().into())]).unwrap();
+    let first = schema(loaded.input(&engine)).unwrap();
+    let trees = || {
+        let segments = &loaded.inputs()[0].contents().segments;
+        segments.iter().map(|placed| placed.schema(false).unwrap()).collect::<Vec<_>>()
+    };
+    let made = trees();
+    let mut parts = loaded.input(&engine).schema(None);
+    let records: u64 = parts.by_ref().map(|part| part.unwrap().records).sum();
+    assert_eq!((records, parts.stats().bytes), (parts.finish().tree.records(), 0));
+    assert_eq!(schema(loaded.input(&engine)).unwrap(), first);
+    assert!(made.iter().zip(&trees()).all(|(one, other)| Arc::ptr_eq(one, other)));
 }
 
 /// Members that leaves have as they are need no text, whatever the predicate.
@@ -261,6 +291,7 @@ fn versions_are_those_of_the_file() {
         assert_eq!(now == first, is_shared, "{change:?}");
         first = now;
         assert_eq!(hits(loaded.input(&engine)), hits(engine.input(sources())), "{change:?}");
+        assert_eq!(schema(loaded.input(&engine)), schema(engine.input(sources())), "{change:?}");
         assert!(matches!(loaded.in_place_of(sources())[..], [Source::Loaded(_)]));
         assert!(matches!(old.in_place_of(sources())[..], [Source::File(_)]));
     }

@@ -44,14 +44,26 @@ impl PartSchema {
 
     /// The section for the groups so far; `None` if the part gets none. The next group begins another part.
     pub fn end(&mut self) -> Option<Vec<u8>> {
+        self.end_tree()?.to_bytes()
+    }
+
+    fn end_tree(&mut self) -> Option<SchemaTree> {
         let Self { mut tree, before, is_without, .. } = std::mem::take(self);
         if is_without {
             return None;
         }
         let line = |position: Position| before[position.text as usize] + position.line;
         tree.relocate(|position| Position { text: 0, line: line(position), ..position });
-        tree.to_bytes()
+        Some(tree)
     }
+}
+
+/// The schema of some lines, with the text 0 in all positions; `None` if a line is malformed, or there are
+/// too many nodes. With `is_begin`, a byte order mark before them is no part of a line.
+pub(crate) fn schema_of_lines(text: &[u8], is_begin: bool) -> Option<SchemaTree> {
+    let mut schema = PartSchema::default();
+    schema.add(text, is_begin);
+    schema.end_tree()
 }
 
 /// True if a part has the schema of its lines.

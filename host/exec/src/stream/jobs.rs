@@ -23,7 +23,7 @@ use crate::input::{
 };
 use crate::input::{Extract, FollowedLines, FollowedText, HeldLines, has_compressed_name, whole};
 #[cfg(feature = "store")]
-use crate::input::{LoadedInput, lines, slice_end};
+use crate::input::{KnownSchema, LoadedInput, lines, slice_end};
 #[cfg(feature = "store")]
 use crate::input::{Slice, StoredPart};
 
@@ -418,7 +418,7 @@ fn next_loaded(
     let at = *next;
     let placed = input.contents().segments.get(at)?;
     let rows = placed.segment.rows();
-    let is_whole = by.is_some_and(|by| by.may_answer() || by.selects());
+    let is_whole = by.is_some_and(|by| by.may_answer() || by.schema || by.selects());
     let (begin, end) = (*row, if is_whole { rows } else { slice_end(placed, *row, size) });
     (*next, *row) = if end == rows { (at + 1, 0) } else { (at, end) };
     Some(Job::Loaded { input: input.clone(), at, rows: begin..end, by: by.cloned(), size })
@@ -436,6 +436,13 @@ fn read_loaded(
 ) -> Cut<'static> {
     let contents = input.contents();
     let Some(placed) = contents.segments.get(at) else { return Cut::default() };
+    if by.is_some_and(|by| by.schema)
+        && let Some(tree) = placed.schema(at == 0 && !contents.begins_within)
+    {
+        let known = KnownSchema { lines: placed.segment.rows(), tree: Some(tree) };
+        let text = Text::kept(Arc::new([]), placed.offset);
+        return Cut { texts: vec![text.with_extract(Extract::Schema(Arc::new(known)))], ..Cut::default() };
+    }
     let of_leaves = || {
         let Some(by) = by else { return Ok((None, None)) };
         Ok(match by.known(contents, at)? {

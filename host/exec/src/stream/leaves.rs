@@ -26,6 +26,8 @@ pub struct LeafResults<'a> {
 pub(super) struct ByLeaves {
     /// The condition by which lines are read. It may be true of more records than the predicate.
     reads: Option<Asked>,
+    /// True if the results are the schemas of segments.
+    pub schema: bool,
     /// The paths, and the condition that is the predicate, if leaves can have the results.
     answers: Option<Answers>,
     digest: Option<Arc<dyn Digest>>,
@@ -86,7 +88,8 @@ impl ByLeaves {
             .leaves
             .clone()
             .map(|leaves| Answers { paths: leaves.paths, question: leaves.condition.map(Asked::new) });
-        Self { reads: columns.condition.clone().map(Asked::new), answers, digest, sampler }
+        let reads = columns.condition.clone().map(Asked::new);
+        Self { reads, schema: columns.schema, answers, digest, sampler }
     }
 
     /// True if leaves may have the results.

@@ -277,7 +277,7 @@ impl SchemaTask {
 fn take_known(tree: &mut SchemaTree, known: &KnownSchema, added: &mut Added) {
     added.lines = known.lines.into();
     if let Some(known) = &known.tree {
-        let mut known = known.clone();
+        let mut known = SchemaTree::clone(known);
         known.relocate(|position| Position { text: added.number, ..position });
         added.records = known.records();
         tree.merge(&known);

@@ -3,7 +3,7 @@
 use warpath_core::rows::RowSet;
 use warpath_shared::leaf::BLOCK_ROWS;
 
-use super::Error;
+use super::wanted::Error;
 use crate::packed::Packed;
 use crate::segment::{Kind, Leaf, Rows, Segment};
 
@@ -81,8 +81,8 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// Reads a block. `numbers` is memory for it. Calls `each` with each selected row's place among them, and
-    /// its number: a code, 0 or 1, or a number in its order; `None` without a value.
+    /// Reads a block. `numbers` is memory for it. Calls `each` with each selected row's index among them,
+    /// and its number: a code, 0 or 1, or a number in its order; `None` without a value.
     #[inline(always)]
     pub fn each(
         &self,
@@ -118,19 +118,19 @@ impl<'a> Column<'a> {
         mut each: impl FnMut(usize, Option<u64>),
     ) {
         match self.here {
-            Rows::None => (0..selected.len()).for_each(|place| each(place, None)),
+            Rows::None => (0..selected.len()).for_each(|at| each(at, None)),
             // Selected rows are records.
             Rows::All => {
-                for (place, row) in selected.iter().enumerate() {
-                    each(place, Some(number(*row as usize)));
+                for (at, row) in selected.iter().enumerate() {
+                    each(at, Some(number(*row as usize)));
                 }
             }
             Rows::Some(set) => {
                 let words = words_of(set, block);
-                for (place, row) in selected.iter().enumerate() {
+                for (at, row) in selected.iter().enumerate() {
                     let row = *row as usize;
                     let is_here = words[row / 64] >> (row % 64) & 1 != 0;
-                    each(place, is_here.then(|| number(row)));
+                    each(at, is_here.then(|| number(row)));
                 }
             }
         }

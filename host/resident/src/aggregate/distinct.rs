@@ -1,44 +1,83 @@
 //! The different values of groups.
 
-/// The most words of all sets of different values of a thread.
-const MOST_WORDS: usize = 1 << 23;
+/// The most words of all sets of different values, of all threads.
+pub const MOST_WORDS: usize = 1 << 27;
+
+/// The number of the set of a group that has none.
+const NONE: u32 = u32::MAX;
 
 /// The different values of groups.
 pub enum Distinct {
-    /// For each group the codes that were seen, and the words of all groups.
-    Bits { words: usize, used: usize, seen: Vec<Vec<u64>> },
+    /// Sets of codes.
+    Bits(Sets),
     /// Each group with each value, sorted and once at the end.
     Pairs(Vec<(u32, u64)>),
 }
 
-/// Each group with each of its values.
-fn pairs_of(seen: &[Vec<u64>]) -> Vec<(u32, u64)> {
-    let mut pairs = Vec::new();
-    for (group, words) in seen.iter().enumerate() {
-        for (at, word) in words.iter().enumerate() {
-            let mut left = *word;
-            while left != 0 {
-                pairs.push((group as u32, 64 * at as u64 + u64::from(left.trailing_zeros())));
-                left &= left - 1;
+/// The codes that groups have, as bits.
+pub struct Sets {
+    /// Words of a set.
+    words: usize,
+    /// The most words of all sets.
+    most: usize,
+    /// The number of the set of each group.
+    numbers: Vec<u32>,
+    sets: Vec<u64>,
+}
+
+impl Sets {
+    /// The first word of the set of a group.
+    #[inline(always)]
+    fn begin(&mut self, group: u32) -> usize {
+        let number = &mut self.numbers[group as usize];
+        if *number == NONE {
+            *number = (self.sets.len() / self.words.max(1)) as u32;
+            self.sets.resize(self.sets.len() + self.words, 0);
+        }
+        *number as usize * self.words
+    }
+
+    /// Each group that has a set, with its set.
+    fn each(&self) -> impl Iterator<Item = (u32, &[u64])> {
+        let groups = (0..).zip(&self.numbers).filter(|(_, number)| **number != NONE);
+        groups.map(|(group, number)| {
+            let begin = *number as usize * self.words;
+            (group, &self.sets[begin..begin + self.words])
+        })
+    }
+
+    /// Each group with each of its values.
+    fn pairs(&self) -> Vec<(u32, u64)> {
+        let mut pairs = Vec::new();
+        for (group, words) in self.each() {
+            for (at, word) in words.iter().enumerate() {
+                let mut left = *word;
+                while left != 0 {
+                    pairs.push((group, 64 * at as u64 + u64::from(left.trailing_zeros())));
+                    left &= left - 1;
+                }
             }
         }
+        pairs
     }
-    pairs
 }
 
 impl Distinct {
-    /// No values. `codes` is the number of codes that there are; `None` for other values.
-    pub fn new(codes: Option<usize>) -> Self {
+    /// No values. `codes` is the number of codes that there are; `None` for other values. Sets with more
+    /// words than `most` become pairs.
+    pub fn new(codes: Option<usize>, most: usize) -> Self {
         match codes {
-            Some(codes) => Self::Bits { words: codes.div_ceil(64), used: 0, seen: Vec::new() },
+            Some(codes) => {
+                Self::Bits(Sets { words: codes.div_ceil(64), most, numbers: Vec::new(), sets: Vec::new() })
+            }
             None => Self::Pairs(Vec::new()),
         }
     }
 
     /// Makes room for groups.
     pub fn resize(&mut self, groups: usize) {
-        if let Self::Bits { seen, .. } = self {
-            seen.resize(groups, Vec::new());
+        if let Self::Bits(sets) = self {
+            sets.numbers.resize(groups, NONE);
         }
     }
 
@@ -46,16 +85,12 @@ impl Distinct {
     #[inline]
     pub fn add(&mut self, group: u32, value: u64) {
         match self {
-            Self::Bits { words, used, seen } => {
-                let set = &mut seen[group as usize];
-                if set.is_empty() {
-                    set.resize(*words, 0);
-                    *used += *words;
-                }
-                set[(value / 64) as usize] |= 1 << (value % 64);
+            Self::Bits(sets) => {
+                let begin = sets.begin(group);
+                sets.sets[begin + (value / 64) as usize] |= 1 << (value % 64);
                 // Sets of many groups would take more memory than the values.
-                if *used > MOST_WORDS {
-                    let pairs = pairs_of(seen);
+                if sets.sets.len() > sets.most {
+                    let pairs = sets.pairs();
                     *self = Self::Pairs(pairs);
                 }
             }
@@ -66,14 +101,12 @@ impl Distinct {
     /// Adds the values of other groups. `own` is the group here of a group there.
     pub fn join(&mut self, other: Self, own: impl Fn(u32) -> u32) {
         match (&mut *self, other) {
-            (Self::Bits { seen, .. }, Self::Bits { seen: others, .. }) => {
-                for (number, other) in (0..).zip(others).filter(|(_, other)| !other.is_empty()) {
-                    let set = &mut seen[own(number) as usize];
-                    if set.is_empty() {
-                        *set = other;
-                    } else {
-                        set.iter_mut().zip(other).for_each(|(word, other)| *word |= other);
-                    }
+            (Self::Bits(sets), Self::Bits(others)) => {
+                // A dictionary that has grown between two threads has more words, which no value is in.
+                for (group, other) in others.each() {
+                    let begin = sets.begin(own(group));
+                    let set = &mut sets.sets[begin..begin + sets.words];
+                    set.iter_mut().zip(other).for_each(|(word, other)| *word |= other);
                 }
             }
             (one, other) => {
@@ -87,7 +120,7 @@ impl Distinct {
 
     fn into_pairs(self) -> Vec<(u32, u64)> {
         match self {
-            Self::Bits { seen, .. } => pairs_of(&seen),
+            Self::Bits(sets) => sets.pairs(),
             Self::Pairs(pairs) => pairs,
         }
     }
@@ -95,9 +128,13 @@ impl Distinct {
     /// The number of different values of each of `groups` groups.
     pub fn counts(self, groups: usize) -> Vec<u64> {
         match self {
-            Self::Bits { seen, .. } => {
-                let count = |words: &Vec<u64>| words.iter().map(|word| u64::from(word.count_ones())).sum();
-                seen.iter().map(count).collect()
+            Self::Bits(sets) => {
+                let mut counts = vec![0; groups];
+                for (group, words) in sets.each() {
+                    let ones = words.iter().map(|word| u64::from(word.count_ones()));
+                    counts[group as usize] = ones.sum();
+                }
+                counts
             }
             Self::Pairs(mut pairs) => {
                 pairs.sort_unstable();

@@ -16,7 +16,8 @@ use warpath_core::pool;
 use warpath_shared::leaf::table::{Aggregate as DeviceAggregate, AggregateCode, Key};
 use warpath_shared::leaf::{double, integer, of_integer};
 
-use super::{Aggregate, ColumnKind, Derive, Error, GroupColumn, Grouped, MOST_COLUMNS, Numbers, Values};
+use super::grouped::{Grouped, Numbers, Values};
+use super::wanted::{Aggregate, ColumnKind, Derive, Error, GroupColumn, MOST_COLUMNS};
 use crate::rows::Question;
 use crate::segment::Segment;
 use crate::table::{Class, DeviceTable};

@@ -6,7 +6,7 @@ use std::num::NonZeroU64;
 use warpath_shared::leaf::{BLOCK_ROWS, integer, of_integer};
 
 use super::column::{BlockNumbers, Column};
-use super::{ColumnKind, Derive, GroupColumn};
+use super::wanted::{ColumnKind, Derive, GroupColumn};
 use crate::segment::Segment;
 
 /// Tables have at most this many times as many slots as rows, and [`FEW`] more.
@@ -146,8 +146,8 @@ impl Slots {
 }
 
 impl Quotients {
-    /// The results for all integers from a least to a greatest one. `None` if they have too many quotients, or
-    /// the function fails: it may fail for integers of rows that are not selected.
+    /// The results for all integers from a least to a greatest one. `None` if they have too many quotients,
+    /// or the function fails: it may fail for integers of rows that are not selected.
     fn of(derive: &Derive, unit: NonZeroU64, (least, greatest): (i64, i64)) -> Option<Self> {
         let of = i128::from(unit.get());
         let (first, last) = (i128::from(least).div_euclid(of), i128::from(greatest).div_euclid(of));

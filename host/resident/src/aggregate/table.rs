@@ -1,13 +1,35 @@
 //! The groups of one thread, and their numbers.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use foldhash::HashMap;
+use warpath_core::cancel::Stop;
+use warpath_core::rows::RowSet;
 use warpath_shared::leaf::{BLOCK_ROWS, double, integer};
 
 use super::column::{BlockNumbers, Column, select};
-use super::distinct::Distinct;
-use super::{Aggregate, ColumnKind, Error, Grouped, MOST_COLUMNS, Numbers, Run, Values};
+use super::distinct::{Distinct, MOST_WORDS};
+use super::grouped::{Grouped, Numbers, Values};
+use super::slots::Slots;
+use super::wanted::{Aggregate, ColumnKind, Error, GroupColumn, MOST_COLUMNS};
+use crate::segment::Segment;
+
+/// A question as all threads see it.
+pub struct Run<'a> {
+    pub segments: &'a [&'a Segment],
+    /// The selected rows of each segment.
+    pub rows: &'a [Cow<'a, RowSet>],
+    pub columns: &'a [GroupColumn],
+    pub aggregates: &'a [Aggregate],
+    pub kinds: &'a [ColumnKind],
+    pub of_values: &'a [Option<ColumnKind>],
+    pub stop: &'a Stop,
+    /// Threads, each with a table.
+    pub threads: usize,
+    /// The slots of the columns, if keys are indices.
+    pub slots: Option<Vec<Slots>>,
+}
 
 /// The values of group columns as numbers: codes, numbers in their order, 0 and 1, or results of a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -58,16 +80,20 @@ fn add(sum: &mut Option<i128>, value: i128) {
 }
 
 impl State {
-    fn new(aggregate: &Aggregate, kind: Option<&ColumnKind>) -> Self {
+    /// An aggregate of no groups. `most` is the most words of sets.
+    fn new(aggregate: &Aggregate, kind: Option<&ColumnKind>, most: usize) -> Self {
         match aggregate {
             Aggregate::Rows | Aggregate::Count(_) => Self::Count(Vec::new()),
             Aggregate::Least(_) => Self::Extreme { is_least: true, found: Vec::new() },
             Aggregate::Greatest(_) => Self::Extreme { is_least: false, found: Vec::new() },
             Aggregate::Sum(_) => Self::Sum(Vec::new()),
-            Aggregate::Distinct(_) => Self::Distinct(Distinct::new(match kind {
-                Some(ColumnKind::Codes(dictionary)) => Some(dictionary.read().len()),
-                _ => None,
-            })),
+            Aggregate::Distinct(_) => {
+                let codes = match kind {
+                    Some(ColumnKind::Codes(dictionary)) => Some(dictionary.read().len()),
+                    _ => None,
+                };
+                Self::Distinct(Distinct::new(codes, most))
+            }
         }
     }
 
@@ -132,8 +158,9 @@ impl State {
 impl Table {
     pub fn new(run: &Run<'_>) -> Self {
         let states = run.aggregates.iter().zip(run.of_values);
+        let most = MOST_WORDS / run.threads;
         let mut states: Vec<_> =
-            states.map(|(aggregate, kind)| State::new(aggregate, kind.as_ref())).collect();
+            states.map(|(aggregate, kind)| State::new(aggregate, kind.as_ref(), most)).collect();
         let groups = match &run.slots {
             Some(slots) => {
                 let span = slots.iter().map(|slots| slots.span() as usize).product();
@@ -286,7 +313,7 @@ pub fn different(tables: &mut [Table], state: usize) -> Option<Vec<u64>> {
     let mut all: Option<Distinct> = None;
     for table in tables {
         let State::Distinct(distinct) = &mut table.states[state] else { return None };
-        let distinct = std::mem::replace(distinct, Distinct::new(None));
+        let distinct = std::mem::replace(distinct, Distinct::new(None, 0));
         match &mut all {
             Some(all) => all.join(distinct, |group| group),
             None => all = Some(distinct),

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::num::NonZeroU64;
+use std::sync::Arc;
 
 use warpath_core::cancel::Interrupt;
 use warpath_part::text::Shredder;
@@ -142,18 +144,24 @@ fn groups_are_those_of_a_naive_count() {
 /// Sets of many groups become pairs, within a thread and where threads are joined.
 #[test]
 fn different_values_of_many_groups() {
-    let (mut one, mut other) = (
-        Distinct::Bits { words: 2, used: 0, seen: vec![Vec::new(); 3] },
-        Distinct::Bits { words: 2, used: 0, seen: vec![Vec::new(); 2] },
-    );
+    let (mut one, mut other) = (Distinct::new(Some(128), 100), Distinct::new(Some(128), 100));
+    one.resize(3);
+    other.resize(2);
     [(0, 5), (0, 70), (2, 5)].iter().for_each(|(group, value)| one.add(*group, *value));
     [(0, 5), (1, 6)].iter().for_each(|(group, value)| other.add(*group, *value));
     one.join(other, |group| [2, 0][group as usize]);
     assert_eq!(one.counts(3), [3, 0, 1]);
-    let mut bits = Distinct::Bits { words: 2, used: 0, seen: vec![Vec::new(); 2] };
-    bits.add(1, 127);
-    bits.join(Distinct::Pairs(vec![(0, 127), (0, 1), (0, 127)]), |_| 1);
-    assert_eq!(bits.counts(2), [0, 2]);
+    // Two sets of two words are too many, here and where threads are joined.
+    for most in [100, 3] {
+        let mut bits = Distinct::new(Some(128), most);
+        bits.resize(2);
+        [(1, 127), (0, 64)].iter().for_each(|(group, value)| bits.add(*group, *value));
+        assert_eq!(matches!(bits, Distinct::Pairs(_)), most == 3);
+        let mut pairs = Distinct::new(None, most);
+        [(0, 127), (0, 1), (0, 127)].iter().for_each(|(group, value)| pairs.add(*group, *value));
+        bits.join(pairs, |_| 1);
+        assert_eq!(bits.counts(2), [1, 2]);
+    }
 }
 
 #[test]

@@ -29,8 +29,8 @@ use warpath_resident::aggregate::{
 };
 use warpath_resident::{Dictionary, Question, Segment};
 
+use super::below::{Below, LoadedFiles, Names, all_of, is_volatile};
 use super::first::First;
-use super::{Below, LoadedFiles, Names, all_of, is_volatile};
 use crate::paths::text_of;
 
 /// The plan that evaluates an aggregate on leaves, if they have all that it needs.

@@ -15,7 +15,7 @@ use std::fmt::{self, Display, Formatter};
 use std::sync::Arc;
 
 use datafusion::arrow::array::{Array, AsArray, RecordBatch};
-use datafusion::arrow::compute::{LexicographicalComparator, SortColumn};
+use datafusion::arrow::compute::{LexicographicalComparator, SortColumn, cast};
 use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type, Schema};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
 use datafusion::common::{Result, internal_err};
@@ -30,7 +30,7 @@ use datafusion::physical_plan::sorts::sort::SortExec;
 use warpath_shared::leaf::{of_double, of_integer};
 
 use super::aggregate::LeafAggregateExec;
-use super::{is_volatile, over};
+use super::below::{is_volatile, over};
 
 /// The groups that become rows.
 #[derive(Clone, Debug)]
@@ -143,8 +143,10 @@ impl First {
         is_bounded.then_some(self)
     }
 
-    /// The groups that become rows, in any order; `None` for all. `groups` has their numbers. A key or a condition
-    /// that fails bounds nothing: the operators above report it, if a row that they see is the reason.
+    /// The groups that become rows, in any order; `None` for all. `groups` has their numbers.
+    ///
+    /// A key or a condition that fails bounds nothing. The operators above report the failure, if a row that
+    /// they see is the reason.
     pub fn groups(&self, groups: &RecordBatch) -> Option<Vec<usize>> {
         let rows = groups.num_rows();
         let mut kept: Vec<usize> = (0..rows).collect();
@@ -167,17 +169,19 @@ impl First {
             return Some(());
         };
         // Few rows are left after the first key, which is the fast one.
-        if let Some(ranks) = keys.first().and_then(ranks) {
+        let first = keys.first().map(widened);
+        if let Some(ranks) = first.as_ref().and_then(ranks) {
             let mut sorted: Vec<Rank> = kept.iter().map(|row| ranks(*row)).collect();
             let bound = *sorted.select_nth_unstable(last).1;
             kept.retain(|row| ranks(*row) <= bound);
         }
         if !keys.is_empty() && kept.len() > self.count {
             let order = LexicographicalComparator::try_new(keys).ok()?;
-            // Rows with equal keys are neighbours, and those before the last wanted one come first.
-            kept.sort_by(|one, other| order.compare(*one, *other));
-            let bound = kept[last];
+            let mut sorted = kept.clone();
+            let bound = *sorted.select_nth_unstable_by(last, |one, other| order.compare(*one, *other)).1;
             kept.retain(|row| order.compare(*row, bound) != Ordering::Greater);
+            // Those before the bound come first.
+            kept.sort_by(|one, other| order.compare(*one, *other));
         }
         if self.are_all {
             // Rows with equal keys have no order, so any of them will do.
@@ -187,12 +191,23 @@ impl First {
     }
 }
 
+/// A key whose integers, times and doubles have 64 bits.
+fn widened(key: &SortColumn) -> SortColumn {
+    let wide = match key.values.data_type() {
+        of if of.is_signed_integer() || matches!(of, DataType::Timestamp(..)) => Some(DataType::Int64),
+        DataType::Float32 => Some(DataType::Float64),
+        _ => None,
+    };
+    let values = wide.and_then(|of| cast(&key.values, &of).ok());
+    SortColumn { values: values.unwrap_or_else(|| key.values.clone()), options: key.options }
+}
+
 /// True for types of which leaves have numbers.
 fn is_number(of: &DataType) -> bool {
     !matches!(of, DataType::Utf8 | DataType::Utf8View | DataType::LargeUtf8)
 }
 
-/// The place of a row in the order of one key.
+/// The rank of a row in the order of one key.
 type Rank = (bool, u64);
 
 /// The ranks of rows by a key of integers or doubles.

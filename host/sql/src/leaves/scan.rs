@@ -28,7 +28,7 @@ use warpath_resident::{Question, Segment};
 use warpath_shared::leaf::BLOCK_ROWS;
 
 use super::aggregate::batch;
-use super::{Below, LoadedFiles, Names, all_of};
+use super::below::{Below, LoadedFiles, Names, all_of, is_volatile};
 
 /// Blocks of a segment that are read at a time.
 const BLOCKS: usize = 8;
@@ -45,7 +45,9 @@ pub fn on_leaves(
     let Some(below) = Below::of(plan, loaded) else { return Ok(None) };
     // A limit of the scan counts rows before filters.
     let is_limited = below.limit.is_some() && !below.filters.is_empty();
-    if is_limited || below.segments().any(|segment| !segment.is_whole()) {
+    // Such a column has one value in each row, for all operators above.
+    let is_random = below.columns.iter().chain(&below.filters).any(is_volatile);
+    if is_limited || is_random || below.segments().any(|segment| !segment.is_whole()) {
         return Ok(None);
     }
     let mut members = Members { below: &below, fields: Vec::new(), columns: Vec::new() };

@@ -43,7 +43,7 @@ fn read(
     size: usize,
     buffers: &Arc<Buffers>,
 ) -> Result<Cut<'static>, Error> {
-    let Placed { segment, offset, first } = placed;
+    let Placed { segment, offset, first, .. } = placed;
     let compressed = segment.lines();
     let failed = |fault| InputError::Part {
         name: contents.name.to_string(),
