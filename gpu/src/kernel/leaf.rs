@@ -165,7 +165,7 @@ impl Numbers for InGlobal<'_> {
 
     #[inline(always)]
     unsafe fn add(&self, at: u64, value: u64) {
-        // SAFETY: the place is within the view, and all threads change it by atomics.
+        // SAFETY: the number is within the view, and all threads change it by atomics.
         unsafe { atomic_fetch_add_u64_relaxed_device(self.0.numbers.at(at as usize, 1), value) };
     }
 

@@ -1,4 +1,4 @@
-//! Tables of leaves on a device: what an operator asks of it. [`warpath_shared::leaf::table`] has the rules.
+//! Tables of leaves on a device: what operators evaluate there. [`warpath_shared::leaf::table`] has the rules.
 
 use warpath_shared::leaf::Block;
 use warpath_shared::leaf::table::{Aggregate, Column, Instr, Key, OpCode};
@@ -47,7 +47,7 @@ impl Program {
     }
 }
 
-/// The grouping of the rows of one table. Its groups and the places of its numbers are those of a
+/// The grouping of the rows of one table. Its groups and the positions of its numbers are those of a
 /// [`Grouping`].
 #[derive(Clone, Debug, Default)]
 pub struct Part {
@@ -92,16 +92,17 @@ pub struct TableRows {
     pub words: Vec<u32>,
 }
 
-/// A device that makes places for tables of leaves.
+/// A device that can hold tables of leaves.
 pub trait LeafForm: Send + Sync {
-    /// A place for tables on the device, with a queue of its own.
+    /// Room for tables on the device, with a queue of its own.
     ///
     /// # Errors
     /// [`Error::Device`].
-    fn place(&self) -> Result<Box<dyn LeafDevice>, Error>;
+    fn room(&self) -> Result<Box<dyn LeafDevice>, Error>;
 }
 
-/// Tables of leaves on a device. Any number of threads may ask; the device answers one after the other.
+/// Tables of leaves on a device. Any number of threads may use them; the device evaluates one question after
+/// the other.
 pub trait LeafDevice: Send + Sync {
     /// The name of the device.
     fn name(&self) -> String;

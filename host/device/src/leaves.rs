@@ -315,7 +315,7 @@ impl<A: Accelerator> LeafDevice for DeviceLeaves<A> {
 }
 
 impl<A: Accelerator> LeafForm for Queues<A> {
-    fn place(&self) -> Result<Box<dyn LeafDevice>, Error> {
+    fn room(&self) -> Result<Box<dyn LeafDevice>, Error> {
         Ok(Box::new(DeviceLeaves::new(self.0.queue()?)))
     }
 }

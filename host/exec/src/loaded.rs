@@ -83,8 +83,8 @@ impl Engine {
     /// there, too, and conditions and groups of members are evaluated there.
     ///
     /// # Errors
-    /// The errors of the inputs, and those of the device. [`Error::Memory`] if they need more memory than the engine may use
-    /// ([`EngineBuilder::memory`](crate::engine::EngineBuilder::memory)).
+    /// The errors of the inputs, and those of the device. [`Error::Memory`] if they need more memory than the
+    /// engine may use ([`EngineBuilder::memory`](crate::engine::EngineBuilder::memory)).
     pub fn load(&self, sources: Vec<Source>) -> Result<Loaded, Error> {
         Loaded(Arc::default()).renewed(self, sources)
     }
@@ -229,8 +229,8 @@ impl Loaded {
 /// The device on which an engine keeps leaves; `None` if it uses none.
 fn leaf_device(engine: &Engine, plain_bytes: u64) -> Result<Option<Arc<dyn LeafDevice>>, Error> {
     let chosen = engine.choose_to_keep(plain_bytes)?;
-    let place = chosen.backend().forms().get::<dyn LeafForm>().map(LeafForm::place).transpose()?;
-    Ok(place.map(Arc::from))
+    let room = chosen.backend().forms().get::<dyn LeafForm>().map(LeafForm::room).transpose()?;
+    Ok(room.map(Arc::from))
 }
 
 /// Copies the leaves of an input to a device.

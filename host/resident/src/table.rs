@@ -304,7 +304,7 @@ struct Writer<'a> {
     table: &'a Table,
     segments: &'a [&'a Segment],
     program: Program,
-    /// The sets that are pushed at this place.
+    /// The sets that are pushed now.
     depth: usize,
 }
 

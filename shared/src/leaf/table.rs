@@ -33,7 +33,7 @@ pub const FEW_NUMBERS: usize = 4096;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub struct Column {
-    /// The place of its first block.
+    /// The position of its first block.
     pub blocks: u32,
     /// The set of the rows that have a value.
     pub here: u32,

@@ -24,7 +24,7 @@ use crate::table::{Class, DeviceTable};
 
 /// Groups of which the numbers take more memory than this part of what is free stay on the host.
 const PART_OF_FREE: u64 = 2;
-/// So many groups are never too many.
+/// This many groups are never too many.
 const FEW: u64 = 1 << 16;
 /// More groups than this many times the rows stay on the host.
 const MOST_OF_ROWS: u64 = 4;
@@ -95,7 +95,7 @@ fn class_of(kind: &ColumnKind) -> Option<Class> {
     }
 }
 
-/// The aggregates of a grouping: their places.
+/// The numbers and sets that a grouping needs.
 #[derive(Default)]
 struct Places<'a> {
     /// Aggregates with a number for each group, and their paths and classes.
@@ -114,7 +114,7 @@ impl<'a> Places<'a> {
     }
 }
 
-/// The place of an aggregate among the numbers of a device.
+/// The numbers of a device of which an aggregate is made.
 enum Place {
     /// No value anywhere: no extreme and no sum.
     Nothing,
@@ -212,14 +212,14 @@ pub fn group_on(
     Ok(Some(grouped))
 }
 
-/// The numbers of groups, and the places of their aggregates.
+/// The digits of groups, and the numbers of their aggregates.
 struct Plan<'a> {
     columns: &'a [GroupColumn],
     digits: Vec<Option<Digits>>,
     groups: u64,
     places: Places<'a>,
     of_aggregates: Vec<Place>,
-    /// The place of the numbers of rows.
+    /// The position of the numbers of rows.
     rows: usize,
 }
 
