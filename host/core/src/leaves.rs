@@ -1,4 +1,4 @@
-//! Tables of leaves on a device: what operators evaluate there. [`warpath_shared::leaf::table`] has the rules.
+//! Tables of leaves on a device, and questions about them. [`warpath_shared::leaf::table`] has the rules.
 
 use warpath_shared::leaf::Block;
 use warpath_shared::leaf::table::{Aggregate, Column, Instr, Key, OpCode};
