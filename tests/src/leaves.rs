@@ -15,7 +15,7 @@ use warpath_part::text::Shredder;
 use warpath_resident::aggregate::{
     Aggregate, GroupColumn, GroupValue, Grouped, Numbers, TableOf, Values, group, group_on,
 };
-use warpath_resident::{DeviceTable, Dictionaries, Question, Segment};
+use warpath_resident::{DeviceTable, Dictionaries, Question, Segment, SegmentRows};
 
 use crate::random::Rng;
 
@@ -228,7 +228,7 @@ pub fn check(device: &Arc<dyn LeafDevice>, of_tables: &[Vec<Segment>]) -> Result
                 continue;
             };
             taken += 1;
-            for (segment, ((count, rows), want)) in found.into_iter().zip(want).enumerate() {
+            for (segment, (SegmentRows { count, rows }, want)) in found.into_iter().zip(want).enumerate() {
                 let rows = rows.context("rows were wanted")?;
                 ensure!(rows == want && count == want.count(), "{name}: segment {segment}, {count} rows");
             }

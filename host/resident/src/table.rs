@@ -53,6 +53,15 @@ pub struct TableColumn {
     pub is_full: bool,
 }
 
+/// The rows of a segment of which a condition is true.
+#[derive(Clone, Debug)]
+pub struct SegmentRows {
+    /// Their number.
+    pub count: u64,
+    /// The rows, if they were wanted.
+    pub rows: Option<RowSet>,
+}
+
 /// A description of a table: which columns it has.
 #[derive(Debug, Default)]
 pub struct Table {
@@ -270,7 +279,7 @@ impl Table {
 
     /// The rows of each segment: their number, and the rows themselves if they were wanted.
     #[must_use]
-    pub fn of_segments(&self, found: &TableRows) -> Vec<(u64, Option<RowSet>)> {
+    pub fn of_segments(&self, found: &TableRows) -> Vec<SegmentRows> {
         let segments = self.first.windows(2).zip(&self.rows);
         let of = segments.map(|(range, rows)| {
             let count = found.counts[range[0]..range[1]].iter().map(|count| u64::from(*count)).sum();
@@ -281,7 +290,7 @@ impl Table {
                 words.truncate((*rows as usize).div_ceil(64));
                 RowSet::from_words(words, (*rows).into())
             });
-            (count, set)
+            SegmentRows { count, rows: set }
         });
         of.collect()
     }
@@ -482,7 +491,7 @@ impl DeviceTable {
         question: Option<&Question>,
         segments: &[&Segment],
         has_rows: bool,
-    ) -> Result<Option<Vec<(u64, Option<RowSet>)>>, Error> {
+    ) -> Result<Option<Vec<SegmentRows>>, Error> {
         let program = match question {
             None => Program::all(),
             Some(question) => match question.program(&self.table, segments) {

@@ -186,7 +186,7 @@ pub fn run(args: &Args) -> Result<()> {
                 }
                 let begin = Instant::now();
                 let of = table.rows(Some(&question), &all, has_rows)?.context("the device has it")?;
-                found = of.iter().map(|(count, _)| count).sum();
+                found = of.iter().map(|of| of.count).sum();
                 if number > args.runs {
                     kernels = leaves.with_queue(Cuda::take_timeline)?.0;
                 } else if number > 0 {

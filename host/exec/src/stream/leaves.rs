@@ -7,7 +7,7 @@ use warpath_core::comparison::Condition;
 use warpath_core::error::Error;
 use warpath_core::rows::RowSet;
 use warpath_plan::PartColumns;
-use warpath_resident::{Member, Question, Rows, Segment};
+use warpath_resident::{Member, Question, Rows, Segment, SegmentRows};
 
 use super::{Digest, Sampler};
 use crate::input::{Contents, Counts, KnownLeaves};
@@ -64,7 +64,7 @@ impl Asked {
             None => {
                 let segments: Vec<_> = contents.segments.iter().map(|placed| &placed.segment).collect();
                 let found = table.rows(Some(&self.question), &segments, true)?;
-                let rows = |found: Vec<(u64, Option<RowSet>)>| found.into_iter().filter_map(|(_, rows)| rows);
+                let rows = |found: Vec<SegmentRows>| found.into_iter().filter_map(|of| of.rows);
                 let of_device = found.map(|found| rows(found).collect());
                 known.entry(address).or_insert(of_device).clone()
             }

@@ -95,16 +95,19 @@ fn class_of(kind: &ColumnKind) -> Option<Class> {
     }
 }
 
+/// The values of a class of a member.
+type Of<'a> = (&'a [Vec<u8>], Class);
+
 /// The numbers and sets that a grouping needs.
 #[derive(Default)]
 struct Places<'a> {
     /// Aggregates with a number for each group, and their paths and classes.
-    numbers: Vec<(AggregateCode, Option<(&'a [Vec<u8>], Class)>)>,
+    numbers: Vec<(AggregateCode, Option<Of<'a>>)>,
     sets: Vec<(&'a [Vec<u8>], u64)>,
 }
 
 impl<'a> Places<'a> {
-    fn number(&mut self, op: AggregateCode, column: Option<(&'a [Vec<u8>], Class)>) -> usize {
+    fn number(&mut self, op: AggregateCode, column: Option<Of<'a>>) -> usize {
         let wanted = (op, column);
         let known = self.numbers.iter().position(|known| *known == wanted);
         known.unwrap_or_else(|| {
@@ -261,7 +264,7 @@ impl<'a> Plan<'a> {
         let is_full = |(path, class): (&[Vec<u8>], Class)| {
             tables.iter().all(|(table, _)| table.table().column(path, class).is_some_and(|of| of.is_full))
         };
-        let counts = |places: &mut Places<'a>, column: Option<(&'a [Vec<u8>], Class)>| match column {
+        let counts = |places: &mut Places<'a>, column: Option<Of<'a>>| match column {
             Some(column) if is_full(column) => places.number(AggregateCode::Rows, None),
             column => places.number(AggregateCode::Count, column),
         };
