@@ -67,9 +67,10 @@ unsafe fn test(leaves: &Leaves<'_>, instr: &Instr, codes: &View<'_, u32>, at: us
         Some(OpCode::Within) => match block.within(instr.first, instr.last) {
             None => 0,
             Some((0, span)) if span == block.mask() => here,
-            // SAFETY: the block and the instruction are the same in all lanes, so all lanes are here.
             Some((first, span)) => {
-                here & unsafe { passing(leaves, &block, |difference| difference.wrapping_sub(first) <= span) }
+                let is_in = |difference: u64| difference.wrapping_sub(first) <= span;
+                // SAFETY: the block and the instruction are the same in all lanes, so all lanes are here.
+                here & unsafe { passing(leaves, &block, is_in) }
             }
         },
         Some(OpCode::Codes) => {
