@@ -61,7 +61,7 @@ pub fn serve(args: Args, ui: &Ui) -> Result<(), Failure> {
     let _ = rlimit::increase_nofile_limit(u64::MAX);
     // Each question opens the stores that it names.
     Store::remember_versions();
-    let resident = Resident::new(args.load.unwrap_or_else(half_of_memory));
+    let resident = Resident::new(args.load.unwrap_or_else(half_of_memory), &args.device);
     let resident = resident.map_err(|error| Failure::new(error.chain()))?;
     let loaded = Arc::new(Loaded::new(args.inputs.clone(), Arc::new(resident))?);
     let left_out = loaded.load();

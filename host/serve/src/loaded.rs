@@ -229,6 +229,8 @@ impl Inputs for Loaded {
 
 #[cfg(test)]
 mod tests {
+    use warpath::DeviceChoice;
+
     use super::*;
 
     #[test]
@@ -240,7 +242,7 @@ mod tests {
         for file in [logs.join("a.ndjson"), logs.join("b.ndjson"), folder.path().join("c.ndjson"), secret] {
             std::fs::write(file, "{}\n").unwrap();
         }
-        let new = |names| Loaded::new(names, Arc::new(Resident::new(0).unwrap()));
+        let new = |names| Loaded::new(names, Arc::new(Resident::new(0, &DeviceChoice::Cpu).unwrap()));
         let loaded = new(vec![logs.clone(), folder.path().join("c.ndjson")]).ok().unwrap();
         let count =
             |name: &Path| loaded.sources(name, FolderFiles::Json).unwrap().map(|sources| sources.len());

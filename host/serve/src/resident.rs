@@ -44,12 +44,13 @@ pub struct LeftOut {
 }
 
 impl Resident {
-    /// Memory for inputs, of at most `most` bytes; 0 loads nothing.
+    /// Memory for inputs, of at most `most` bytes; 0 loads nothing. A device that is named has the leaves, too.
     ///
     /// # Errors
     /// Those of the engine.
-    pub fn new(most: usize) -> Result<Self, Error> {
-        let engine = Engine::builder().device(DeviceChoice::Cpu).memory(most.max(1));
+    pub fn new(most: usize, device: &DeviceChoice) -> Result<Self, Error> {
+        let device = if *device == DeviceChoice::Auto { DeviceChoice::Cpu } else { device.clone() };
+        let engine = Engine::builder().device(device).memory(most.max(1));
         Ok(Self {
             engine: (most > 0).then(|| engine.build()).transpose()?,
             version: RwLock::default(),
