@@ -30,7 +30,7 @@ use warpath_shared::units::{BLOCK_THREADS, SCAN_TILE, TILE_BYTES, WORD_BYTES};
 use warpath_shared::view::{View, ViewMut};
 use warpath_tests::emulated::{Emulated, HostBuffer, HostDownload};
 use warpath_tests::random::Rng;
-use warpath_tests::{bitmaps, data, fsst, fsst_match, twigs, xml};
+use warpath_tests::{bitmaps, data, fsst, fsst_match, leaves, twigs, xml};
 
 /// The emulator, and the names of the kernels that ran.
 #[derive(Default)]
@@ -156,11 +156,12 @@ fn the_pipeline_runs_every_kernel() -> anyhow::Result<()> {
     device.download(&to, 0, &mut copied)?;
     assert!(copied == text, "the copy differs");
 
-    // Bitmaps, compressed strings and twigs have stages of their own.
+    // Bitmaps, leaves, compressed strings and twigs have stages of their own.
     let mut bitmaps = BitmapStage::new(pipeline.device().queue()?);
     bitmaps::suite(&mut bitmaps, 3, 4, 5000)?;
     fsst_match::suite(pipeline.device(), 4, 3, 1000)?;
     fsst::suite(&mut FsstStage::new(pipeline.device().queue()?), 4, 2)?;
+    leaves::suite(pipeline.device(), 4, 4, 300)?;
     twigs::suite(pipeline.device(), 4, 4, (10, 3))?;
     xml::suite(pipeline.device(), 4, 1, (10, 20))?;
 

@@ -44,7 +44,8 @@ pub struct LeftOut {
 }
 
 impl Resident {
-    /// Memory for inputs, of at most `most` bytes; 0 loads nothing. A device that is named has the leaves, too.
+    /// Memory for inputs, of at most `most` bytes; 0 loads nothing. A device that is named has the leaves,
+    /// too.
     ///
     /// # Errors
     /// Those of the engine.
