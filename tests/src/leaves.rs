@@ -61,8 +61,7 @@ pub fn lines(rng: &mut Rng, rows: usize, users: usize) -> String {
 
 /// Segments of random records. Some segments have rows that are no records, or lack members.
 #[must_use]
-pub fn segments(rng: &mut Rng, rows: &[usize], users: usize) -> Vec<Segment> {
-    let dictionaries = Dictionaries::default();
+pub fn segments(rng: &mut Rng, rows: &[usize], users: usize, dictionaries: &Dictionaries) -> Vec<Segment> {
     let mut number = 0;
     let one = |rows: &usize| {
         let is_plain = rng.below(4) == 0;
@@ -79,7 +78,7 @@ pub fn segments(rng: &mut Rng, rows: &[usize], users: usize) -> Vec<Segment> {
         }
         let mut shredder = Shredder::new();
         let group = shredder.shred(text.as_bytes()).expect("lines that are right");
-        Segment::of(shredder.tree(), &group, text.as_bytes(), &dictionaries).expect("a right group")
+        Segment::of(shredder.tree(), &group, text.as_bytes(), dictionaries).expect("a right group")
     };
     rows.iter().map(one).collect()
 }
@@ -258,7 +257,8 @@ pub fn suite<A: Accelerator>(device: &A, seed: u64, rounds: usize, most: usize) 
     for round in 0..rounds {
         let device: Arc<dyn LeafDevice> = Arc::new(DeviceLeaves::new(device.queue()?));
         let users = [1, 2, 300, 40 * most][rng.below(4)];
-        let mut tables = Vec::new();
+        // Strings have the same codes in all tables.
+        let (dictionaries, mut tables) = (Dictionaries::default(), Vec::new());
         for _ in 0..1 + rng.below(3) {
             let rows: Vec<usize> = (0..1 + rng.below(4))
                 .map(|_| match rng.below(3) {
@@ -266,7 +266,7 @@ pub fn suite<A: Accelerator>(device: &A, seed: u64, rounds: usize, most: usize) 
                     _ => 1 + rng.below(most),
                 })
                 .collect();
-            tables.push(segments(rng, &rows, users));
+            tables.push(segments(rng, &rows, users, &dictionaries));
         }
         let (taken, left) =
             check(&device, &tables).with_context(|| format!("round {round} of seed {seed}"))?;
