@@ -156,6 +156,9 @@ async fn run(State(server): State<Arc<Server>>, request: Request) -> Response {
     }
 }
 
+/// The exit code of a command that has found malformed records.
+const MALFORMED: u8 = 4;
+
 /// The end of a body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
@@ -165,6 +168,8 @@ enum Ending {
     Lines { notes: bool },
     /// A failure ends the connection.
     Abort,
+    /// The same, but malformed records are no failure: they are what the command lists.
+    List,
 }
 
 /// The body of a response. `first` are bytes of it that have come.
@@ -181,12 +186,13 @@ fn streamed(answer: Answer, first: Option<Bytes>, ending: Ending) -> Body {
         let said = Said::of(&answer);
         let last = match ending {
             Ending::Frames => return None,
+            Ending::List if answer.code() == MALFORMED => return None,
             _ if is_done(answer.code()) => match ending {
                 Ending::Lines { notes: true } => json!({"$notes": said.notes}),
                 _ => return None,
             },
             Ending::Lines { .. } => json!({"$error": said.error}),
-            Ending::Abort => {
+            Ending::Abort | Ending::List => {
                 return Some((Err(std::io::Error::other("the command failed")), (None, None)));
             }
         };
@@ -255,7 +261,7 @@ fn status_of(code: u8, cancel: &Cancel) -> StatusCode {
     match code {
         _ if cancel.reason().is_some() => StatusCode::PAYLOAD_TOO_LARGE,
         2 | 3 => StatusCode::BAD_REQUEST,
-        4 => StatusCode::UNPROCESSABLE_ENTITY,
+        MALFORMED => StatusCode::UNPROCESSABLE_ENTITY,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
@@ -277,6 +283,7 @@ async fn ask(server: Arc<Server>, command: &'static str, request: Request) -> Re
     };
     let ending = match asked.format {
         Format::Ndjson => Ending::Lines { notes: asked.notes },
+        _ if command == "validate" => Ending::List,
         _ => Ending::Abort,
     };
     let first = answer.next().await;

@@ -48,6 +48,19 @@ fn commands_answer_with_lines_of_json() {
     assert_eq!((none.status, none.text()), (200, String::new()));
 }
 
+/// Malformed records are what `validate` lists, so its response is whole.
+#[test]
+fn malformed_records_are_listed() {
+    let server = Server::of(&["data", "bad.ndjson"]);
+    let answer = server.post("/validate", r#"{"arguments": ["data", "bad.ndjson"], "all": true}"#);
+    let beside = server.beside(&["validate", "--all", "data", "bad.ndjson"]);
+    assert!(answer.status == 200 && answer.is_whole, "{answer:?}");
+    assert_eq!(answer.text(), String::from_utf8(beside.stdout).unwrap());
+    assert!(answer.text().starts_with("bad.ndjson:"), "{answer:?}");
+    let schema = server.post("/validate", r#"{"arguments": ["data"], "schema": "none.json"}"#);
+    assert_eq!(schema.status, 400, "{schema:?}");
+}
+
 #[test]
 fn formats_are_chosen_by_name_and_by_header() {
     let server = Server::of(&["data"]);
