@@ -10,18 +10,18 @@
 //! table     counts[key], least[key], …     one table for each thread
 //! ```
 //!
-//! If the columns have few slots, keys are indices of the tables ([`slots`]). Otherwise a group gets the next
-//! index when a thread first meets it ([`table`]). At the end the tables are joined, range by range.
+//! If the columns have few slots, keys are indices of the tables (`slots`). Otherwise a group gets the next
+//! index when a thread first meets it (`table`). At the end the tables are joined, range by range.
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`wanted`] | columns, aggregates, the kinds of members |
-//! | [`grouped`] | groups with their values and numbers |
-//! | [`column`] | the values of a member in a block |
-//! | [`slots`] | the slots of a column |
-//! | [`table`] | the groups of a thread, and their numbers |
-//! | [`distinct`] | different values of groups |
-//! | [`on_device`] | groups on a device |
+//! | `wanted` | columns, aggregates, the kinds of members |
+//! | `grouped` | groups with their values and numbers |
+//! | `column` | the values of a member in a block |
+//! | `slots` | the slots of a column |
+//! | `table` | the groups of a thread, and their numbers |
+//! | `distinct` | different values of groups |
+//! | `on_device` | groups on a device |
 
 mod column;
 mod distinct;
