@@ -21,10 +21,10 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | [`below`] | loaded files, and what is between them and an operator |
-//! | [`aggregate`] | aggregates: rows are grouped by codes and packed numbers, and groups become rows |
-//! | [`first`] | the groups that may be among the first rows of a sort; the others never become rows |
-//! | [`scan`] | the values of members, row by row |
+//! | `below` | loaded files, and what is between them and an operator |
+//! | `aggregate` | aggregates: rows are grouped by codes and packed numbers, and groups become rows |
+//! | `first` | the groups that may be among the first rows of a sort; the others never become rows |
+//! | `scan` | the values of members, row by row |
 
 mod aggregate;
 mod below;
