@@ -35,12 +35,13 @@ fn record(rng: &mut Rng, number: usize, users: usize) -> String {
     if rng.below(3) > 0 {
         add("n", format!("{}", rng.below(12) as i64 - 6));
     }
-    match rng.below(6) {
+    match rng.below(7) {
         0 => add("mixed", "true".into()),
         1 => add("mixed", format!("{}", rng.below(3))),
         2 => add("mixed", format!("{}.5", rng.below(3))),
         3 => add("mixed", "{\"in\":1}".into()),
         4 => add("mixed", format!("\"s{}\"", rng.below(3))),
+        5 => add("mixed", "[1]".into()),
         _ => {}
     }
     if rng.below(2) > 0 {

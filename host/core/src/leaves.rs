@@ -132,6 +132,7 @@ pub trait LeafDevice: Send + Sync {
     /// Groups rows.
     ///
     /// # Errors
-    /// As for [`rows`](Self::rows). [`Error::Device`] if the numbers do not fit in the device's memory.
+    /// The errors of [`rows`](Self::rows). [`Error::Device`] if the numbers do not fit in the device's
+    /// memory.
     fn group(&self, grouping: &Grouping) -> Result<Numbers, Error>;
 }

@@ -128,7 +128,13 @@ impl Loaded {
         let dictionaries = self.0.dictionaries.clone();
         let device = match &self.0.device {
             Some(device) => Some(device.clone()),
-            None => leaf_device(engine, sources.iter().map(Source::plain_bytes).sum())?,
+            None => match leaf_device(engine, sources.iter().map(Source::plain_bytes).sum()) {
+                Ok(device) => device,
+                Err(error) => {
+                    skip("columns on the device", error)?;
+                    None
+                }
+            },
         };
         let room =
             Room { used: AtomicU64::new(0), limit: engine.limits().memory().map(|bytes| bytes as u64) };

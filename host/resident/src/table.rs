@@ -129,10 +129,12 @@ fn made(number: usize, segment: &Segment) -> Vec<Made> {
     all
 }
 
-/// Copies a set of the rows of a segment to the words of a set of a table.
-fn copy_set(rows: &RowSet, to: &mut [u32]) {
-    for (word, halves) in rows.words().iter().zip(to.chunks_mut(2)) {
-        halves.copy_from_slice(&[*word as u32, (*word >> 32) as u32][..halves.len()]);
+/// Adds a set of the rows of a segment to the words of a set of a table. A column may have several such sets:
+/// those of objects and those of arrays.
+fn add_set(rows: &RowSet, to: &mut [u32]) {
+    for (word, halves) in rows.words().iter().zip(to.chunks_exact_mut(2)) {
+        halves[0] |= *word as u32;
+        halves[1] |= (*word >> 32) as u32;
     }
 }
 
@@ -156,7 +158,7 @@ impl Table {
         let mut table = Self { columns: HashMap::default(), first, rows, is_whole, known: Mutex::default() };
         let mut image = Image { count, sets: vec![0; count * SET_WORDS], ..Image::default() };
         for (number, segment) in segments.iter().enumerate() {
-            copy_set(segment.records(), &mut image.sets[table.first[number] * SET_WORDS..]);
+            add_set(segment.records(), &mut image.sets[table.first[number] * SET_WORDS..]);
         }
         let numbered = segments.iter().enumerate().collect();
         let mut all: Vec<Made> =
@@ -204,10 +206,8 @@ impl Table {
             image.sets.resize(set + count * SET_WORDS, 0);
             for made in all {
                 let to = &mut image.sets[set + self.first[made.segment] * SET_WORDS..];
-                copy_set(
-                    if let Here::Some(rows) = &made.here { rows } else { segments[made.segment].records() },
-                    to,
-                );
+                let records = segments[made.segment].records();
+                add_set(if let Here::Some(rows) = &made.here { rows } else { records }, to);
             }
             u32::try_from(set / (count * SET_WORDS)).ok()?
         };
@@ -446,7 +446,7 @@ impl DeviceTable {
     /// Copies the table of segments to a device. `None` if they have none ([`Table::of`]).
     ///
     /// # Errors
-    /// Those of [`LeafDevice::load`].
+    /// The errors of [`LeafDevice::load`], and [`DeviceError::IndexTooLarge`].
     pub fn load(device: &Arc<dyn LeafDevice>, segments: &[&Segment]) -> Result<Option<Self>, Error> {
         let Some((table, image)) = Table::of(segments) else { return Ok(None) };
         let (needed, free) = (image.bytes(), device.free_memory()?);
@@ -485,7 +485,7 @@ impl DeviceTable {
     /// `has_rows` is set. `None` if the table cannot decide the condition.
     ///
     /// # Errors
-    /// Those of [`LeafDevice::rows`].
+    /// The errors of [`LeafDevice::rows`].
     pub fn rows(
         &self,
         question: Option<&Question>,

@@ -112,7 +112,7 @@ impl Store {
     /// parts, and a line is written again only while its part is small.
     ///
     /// # Errors
-    /// Those of [`compact`](Self::compact).
+    /// The errors of [`compact`](Self::compact).
     pub fn compact_last(location: impl Into<StoreLocation>) -> Result<Rewritten, Error> {
         Self::merge(&location.into(), last_run)
     }

@@ -105,7 +105,7 @@ impl ByLeaves {
     /// The rows of a segment whose lines are read; `None` for all.
     ///
     /// # Errors
-    /// Those of a device that has the leaves.
+    /// The errors of a device that has the leaves.
     pub fn selected(&self, contents: &Contents, at: usize) -> Result<Option<RowSet>, Error> {
         self.reads.as_ref().map_or(Ok(None), |asked| asked.rows(contents, at))
     }
@@ -113,7 +113,7 @@ impl ByLeaves {
     /// The results for the lines of a segment. `None` if its leaves do not have them.
     ///
     /// # Errors
-    /// Those of a device that has the leaves.
+    /// The errors of a device that has the leaves.
     pub fn known(&self, contents: &Contents, at: usize) -> Result<Option<KnownLeaves>, Error> {
         let segment = &contents.segments[at].segment;
         let Some(Answers { question, .. }) = self.answers.as_ref().filter(|_| segment.is_whole()) else {
