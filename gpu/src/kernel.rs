@@ -10,6 +10,7 @@ mod fsst_match;
 mod index;
 mod kind;
 mod leaf;
+mod leaf_first;
 mod line;
 mod odd;
 mod query;
@@ -33,6 +34,7 @@ pub use fsst_match::fsst_match;
 pub use index::line_index;
 pub use kind::kind_check;
 pub use leaf::{leaf_distinct, leaf_group, leaf_group_few, leaf_rows};
+pub use leaf_first::{leaf_first, leaf_rank_counts, leaf_ranks};
 pub use line::{line_scan, line_states};
 pub use odd::odd_check;
 pub use query::{

@@ -50,7 +50,8 @@ pub use index::{
 };
 pub use launch::{Kernel, SizeError, Sizes};
 pub use leaf::{
-    LeafDistinct, LeafDistinctArgs, LeafGroup, LeafGroupArgs, LeafGroupFew, LeafRows, LeafRowsArgs,
+    LeafDistinct, LeafDistinctArgs, LeafFirst, LeafFirstArgs, LeafGroup, LeafGroupArgs, LeafGroupFew,
+    LeafRankCounts, LeafRankCountsArgs, LeafRanks, LeafRanksArgs, LeafRows, LeafRowsArgs, NO_RANK, RANK_BINS,
 };
 pub use line::{
     ANY_FAULTY, ANY_LOOSE, FAR, LINES, LineScan, LineScanArgs, LineStates, LineStatesArgs,

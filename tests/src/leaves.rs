@@ -13,7 +13,7 @@ use warpath_device::{Accelerator, DeviceLeaves};
 use warpath_lang::predicate::Predicate;
 use warpath_part::text::Shredder;
 use warpath_resident::aggregate::{
-    Aggregate, GroupColumn, GroupValue, Grouped, Numbers, TableOf, Values, group, group_on,
+    Aggregate, First, GroupColumn, GroupValue, Grouped, Numbers, TableOf, Values, group, group_on,
 };
 use warpath_resident::{DeviceTable, Dictionaries, Question, Segment, SegmentRows};
 
@@ -32,6 +32,8 @@ fn record(rng: &mut Rng, number: usize, users: usize) -> String {
         add("user", format!("\"u{}\"", rng.below(users)));
     }
     add("time", format!("{}", 1_700_000_000_000_000 + (number as u64) * 1_000 + rng.below(90) as u64));
+    // A few are far from the others.
+    add("at", format!("{}", number * 1_000 + if rng.below(400) == 0 { 1_000_000_000_000 } else { 0 }));
     if rng.below(3) > 0 {
         add("n", format!("{}", rng.below(12) as i64 - 6));
     }
@@ -60,18 +62,25 @@ pub fn lines(rng: &mut Rng, rows: usize, users: usize) -> String {
     (0..rows).map(|number| record(rng, number, users) + "\n").collect()
 }
 
-/// Segments of random records. Some segments have rows that are no records, or lack members.
+/// Segments of random records. Some rows are no records. With `is_even`, all records have a time; otherwise
+/// some segments lack members.
 #[must_use]
-pub fn segments(rng: &mut Rng, rows: &[usize], users: usize, dictionaries: &Dictionaries) -> Vec<Segment> {
+pub fn segments(
+    rng: &mut Rng,
+    rows: &[usize],
+    users: usize,
+    is_even: bool,
+    dictionaries: &Dictionaries,
+) -> Vec<Segment> {
     let mut number = 0;
     let one = |rows: &usize| {
-        let is_plain = rng.below(4) == 0;
+        let is_plain = !is_even && rng.below(4) == 0;
         let mut text = String::new();
         for _ in 0..*rows {
             number += 1;
             match rng.below(100) {
                 0 => {}
-                1 => text.push_str("{}"),
+                1 if !is_even => text.push_str("{}"),
                 _ if is_plain => _ = write!(text, "{{\"n\":{},\"user\":\"u1\"}}", number % 5),
                 _ => text.push_str(&record(rng, number, users)),
             }
@@ -173,7 +182,15 @@ fn groupings() -> Vec<Wanted> {
 /// Groups in an order, with texts in place of codes.
 fn ordered(grouped: &Grouped) -> BTreeMap<String, Vec<String>> {
     let mut all = BTreeMap::new();
-    for group in 0..grouped.len {
+    for (group, numbers) in named(grouped) {
+        assert!(all.insert(group, numbers).is_none(), "a group is there twice");
+    }
+    all
+}
+
+/// Groups with texts in place of codes.
+fn named(grouped: &Grouped) -> Vec<(String, Vec<String>)> {
+    let one = |group: usize| {
         let value = |(column, values): (usize, &Values)| match values.get(group) {
             GroupValue::Code(code) => {
                 let strings = grouped.dictionary(column).expect("codes have a dictionary").read();
@@ -188,18 +205,16 @@ fn ordered(grouped: &Grouped) -> BTreeMap<String, Vec<String>> {
             Numbers::Doubles(doubles) => format!("{:?}", doubles[group]),
         };
         let key: Vec<String> = grouped.columns.iter().enumerate().map(value).collect();
-        let numbers = grouped.numbers.iter().map(number).collect();
-        assert!(all.insert(key.join("|"), numbers).is_none(), "a group is there twice");
-    }
-    all
+        (key.join("|"), grouped.numbers.iter().map(number).collect())
+    };
+    (0..grouped.len).map(one).collect()
 }
 
-/// Compares all questions about some tables with the host's results. Returns the number of questions that the
-/// device took, and of those that it left to the host.
+/// Compares all questions about some tables with the host's results.
 ///
 /// # Errors
 /// The first difference, or an error of the device.
-pub fn check(device: &Arc<dyn LeafDevice>, of_tables: &[Vec<Segment>]) -> Result<(usize, usize)> {
+pub fn check(device: &Arc<dyn LeafDevice>, of_tables: &[Vec<Segment>]) -> Result<Checked> {
     let of_tables: Vec<Vec<&Segment>> = of_tables.iter().map(|segments| segments.iter().collect()).collect();
     let tables = of_tables.iter().map(|segments| {
         let table = DeviceTable::load(device, segments)?;
@@ -209,7 +224,7 @@ pub fn check(device: &Arc<dyn LeafDevice>, of_tables: &[Vec<Segment>]) -> Result
     let pairs: Vec<TableOf<'_>> =
         tables.iter().zip(&of_tables).map(|(table, segments)| (table, &segments[..])).collect();
     let all: Vec<&Segment> = of_tables.iter().flatten().copied().collect();
-    let (mut taken, mut left) = (0, 0);
+    let (mut taken, mut left, mut bounded) = (0, 0, 0);
     let mut questions = vec![("all", None)];
     for predicate in PREDICATES {
         let condition = Predicate::parse(predicate)?.exact_condition().context("an exact condition")?;
@@ -235,7 +250,7 @@ pub fn check(device: &Arc<dyn LeafDevice>, of_tables: &[Vec<Segment>]) -> Result
         }
         for (number, (columns, aggregates)) in groupings().iter().enumerate() {
             let want = group(&all, question.as_ref(), columns, aggregates, &Stop::default());
-            match group_on(&pairs, question.as_ref(), columns, aggregates)? {
+            match group_on(&pairs, question.as_ref(), columns, aggregates, None)? {
                 Some(found) => {
                     let (found, want) = (ordered(&found), ordered(&want?));
                     ensure!(found == want, "{name}: grouping {number} gives {found:?}, and not {want:?}");
@@ -245,8 +260,77 @@ pub fn check(device: &Arc<dyn LeafDevice>, of_tables: &[Vec<Segment>]) -> Result
                 None => left += usize::from(want.is_ok()),
             }
         }
+        for (columns, aggregates, first) in firsts() {
+            let want = group(&all, question.as_ref(), &columns, &aggregates, &Stop::default())?;
+            let Some(found) = group_on(&pairs, question.as_ref(), &columns, &aggregates, Some(&first))?
+            else {
+                left += 1;
+                continue;
+            };
+            bounded += usize::from(found.len < want.len);
+            taken += 1;
+            let keys = keys(&want, &first);
+            let mut sorted = keys.clone();
+            sorted.sort_unstable();
+            let last = sorted.get((first.count as usize).min(sorted.len()).saturating_sub(1));
+            let (found, want) = (ordered(&found), named(&want));
+            for ((group, numbers), key) in want.into_iter().zip(keys) {
+                let is_there = match found.get(&group) {
+                    Some(found) => *found == numbers,
+                    None => last.is_some_and(|last| key > *last),
+                };
+                ensure!(is_there, "{name}: {first:?} of {group} is not right");
+            }
+        }
     }
-    Ok((taken, left))
+    Ok(Checked { taken, left, bounded })
+}
+
+/// The questions of a check.
+pub struct Checked {
+    /// Those that the device took.
+    pub taken: usize,
+    /// Those that it left to the host.
+    pub left: usize,
+    /// Those of which it gave only the first groups.
+    pub bounded: usize,
+}
+
+/// Groupings of which the first groups are wanted.
+fn firsts() -> Vec<(Vec<GroupColumn>, Vec<Aggregate>, First)> {
+    let column = |name: &str| GroupColumn { path: path(name), derive: None, unit: None };
+    let (user, at) = (column("user"), path("at"));
+    let extremes = vec![Aggregate::Rows, Aggregate::Least(at.clone()), Aggregate::Greatest(at)];
+    let with_sets = [&extremes[..], &[Aggregate::Distinct(path("kind")), Aggregate::Sum(path("n"))]].concat();
+    let first = First { count: 3, value: 0, minus: None, divide: 1, is_descending: false };
+    let one = vec![user.clone()];
+    vec![
+        (one.clone(), extremes.clone(), First { is_descending: true, ..first }),
+        (one.clone(), extremes.clone(), First { value: 1, ..first }),
+        (one.clone(), with_sets, First { value: 2, count: 20, is_descending: true, ..first }),
+        (one.clone(), extremes.clone(), First { value: 2, minus: Some(1), is_descending: true, ..first }),
+        (one, extremes.clone(), First { value: 2, minus: Some(1), divide: 50_000, count: 7, ..first }),
+        (
+            vec![user, column("kind")],
+            extremes,
+            First { value: 1, minus: Some(2), divide: -1_000_000, count: 1, ..first },
+        ),
+    ]
+}
+
+/// The key of each group in the order of the first ones.
+fn keys(grouped: &Grouped, first: &First) -> Vec<i64> {
+    let of = |aggregate: usize, group: usize| match &grouped.numbers[aggregate] {
+        Numbers::Counts(counts) => counts[group] as i64,
+        Numbers::Integers(integers) => integers[group].unwrap_or_default(),
+        _ => unreachable!("an order of counts and extremes"),
+    };
+    let key = |group: usize| {
+        let value = of(first.value, group) - first.minus.map_or(0, |minus| of(minus, group));
+        let value = value / first.divide;
+        if first.is_descending { -value } else { value }
+    };
+    (0..grouped.len).map(key).collect()
 }
 
 /// Checks random tables of up to `most` rows a segment.
@@ -255,6 +339,7 @@ pub fn check(device: &Arc<dyn LeafDevice>, of_tables: &[Vec<Segment>]) -> Result
 /// The first difference, or an error of the device.
 pub fn suite<A: Accelerator>(device: &A, seed: u64, rounds: usize, most: usize) -> Result<()> {
     let rng = &mut Rng::new(seed);
+    let mut all_bounded = 0;
     for round in 0..rounds {
         let device: Arc<dyn LeafDevice> = Arc::new(DeviceLeaves::new(device.queue()?));
         let users = [1, 2, 300, 40 * most][rng.below(4)];
@@ -267,11 +352,13 @@ pub fn suite<A: Accelerator>(device: &A, seed: u64, rounds: usize, most: usize) 
                     _ => 1 + rng.below(most),
                 })
                 .collect();
-            tables.push(segments(rng, &rows, users, &dictionaries));
+            tables.push(segments(rng, &rows, users, round % 2 == 0, &dictionaries));
         }
-        let (taken, left) =
+        let Checked { taken, left, bounded } =
             check(&device, &tables).with_context(|| format!("round {round} of seed {seed}"))?;
         ensure!(taken > 5 * left, "the device took {taken} questions, and left {left} to the host");
+        all_bounded += bounded;
     }
+    ensure!(all_bounded > 0, "no first groups were chosen on the device");
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Tables of leaves on a device, and questions about them. [`warpath_shared::leaf::table`] has the rules.
 
 use warpath_shared::leaf::Block;
-use warpath_shared::leaf::table::{Aggregate, Column, Instr, Key, OpCode};
+use warpath_shared::leaf::table::{Aggregate, Column, Instr, Key, OpCode, Order};
 
 use crate::error::Error;
 
@@ -72,14 +72,30 @@ pub struct Grouping {
     pub sets: Vec<u64>,
     /// The tables.
     pub parts: Vec<Part>,
+    /// The groups that are wanted; `None` for all.
+    pub first: Option<First>,
+}
+
+/// The groups with rows that are first in an order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct First {
+    /// Their number; not 0.
+    pub count: u64,
+    /// The order.
+    pub order: Order,
+    /// The position of the numbers of rows among all numbers.
+    pub rows: u64,
 }
 
 /// The numbers of groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Numbers {
-    /// For each aggregate of [`Grouping::numbers`] the numbers of all groups.
+    /// The groups, ascending, that have numbers here: at least those that are [first](Grouping::first). `None`
+    /// for all groups.
+    pub groups: Option<Vec<u64>>,
+    /// For each aggregate of [`Grouping::numbers`] the numbers of these groups.
     pub numbers: Vec<Vec<u64>>,
-    /// For each aggregate of [`Grouping::sets`] the sizes of the sets of all groups.
+    /// For each aggregate of [`Grouping::sets`] the sizes of the sets of these groups.
     pub sizes: Vec<Vec<u64>>,
 }
 

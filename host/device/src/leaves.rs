@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use warpath_core::error::Error;
-use warpath_core::leaves::{Grouping, Image, LeafDevice, LeafForm, Numbers, Part, Program, TableRows};
+use warpath_core::leaves::{First, Grouping, Image, LeafDevice, LeafForm, Numbers, Part, Program, TableRows};
 use warpath_shared::kernel::{
-    LeafDistinct, LeafDistinctArgs, LeafGroup, LeafGroupArgs, LeafGroupFew, LeafRows, LeafRowsArgs,
+    LeafDistinct, LeafDistinctArgs, LeafFirst, LeafFirstArgs, LeafGroup, LeafGroupArgs, LeafGroupFew,
+    LeafRankCounts, LeafRankCountsArgs, LeafRanks, LeafRanksArgs, LeafRows, LeafRowsArgs, RANK_BINS,
 };
 use warpath_shared::leaf::table::{
-    Aggregate, AggregateCode, Column, FEW_NUMBERS, Instr, Key, Leaves, MOST_PUSHED, OpCode, SET_WORDS,
+    Aggregate, AggregateCode, Column, FEW_NUMBERS, Instr, Key, Leaves, MOST_PUSHED, OpCode, Order, SET_WORDS,
 };
 use warpath_shared::leaf::{Block, LANES};
 use warpath_shared::view::{View, ViewMut};
@@ -33,6 +34,17 @@ struct State<A: Accelerator> {
     numbers: Slot<A, u64>,
     bits: Slot<A, u32>,
     sizes: Slot<A, u64>,
+    ranks: Slot<A, u64>,
+    range: Slot<A, u64>,
+    of_ranks: Slot<A, u32>,
+    found: Slot<A, u64>,
+}
+
+/// Ranks up to a bound.
+struct Ranks {
+    last: u64,
+    /// The number of groups with such ranks.
+    count: u64,
 }
 
 /// A table on a device.
@@ -216,6 +228,111 @@ impl<A: Accelerator> State<A> {
     }
 }
 
+/// So many groups are not bounded further.
+const FEW_GROUPS: u64 = 1024;
+
+impl<A: Accelerator> State<A> {
+    /// Bounds the ranks of the first groups. `None` if most groups are among them.
+    fn ranks(&mut self, grouping: &Grouping, first: &First) -> Result<Option<Ranks>, Error> {
+        let (groups, First { count: wanted, order, rows }) = (grouping.groups as usize, *first);
+        let aggregates = grouping.numbers as u64;
+        let is_one = |at: u64| at.is_multiple_of(grouping.groups) && at / grouping.groups < aggregates;
+        let subtracts = order.minus == Order::NOTHING || is_one(order.minus);
+        if rows >= aggregates || !is_one(order.value) || !subtracts || order.divide == 0 || wanted == 0 {
+            return Err(Error::Internal("an order is not one of its groups".into()));
+        }
+        let Self { device, numbers, ranks, range, of_ranks, .. } = self;
+        device.zero(range.room(device, 2)?, 0, 2)?;
+        launch::<A, stages::First, LeafRanks>(
+            device,
+            &LeafRanksArgs {
+                numbers: device.view(numbers.get()?, groups * grouping.numbers),
+                order,
+                rows: rows * grouping.groups,
+                ranks: device.view_mut(ranks.room(device, groups)?, groups),
+                range: device.view_mut(range.get_mut()?, 2),
+            },
+        )?;
+        let mut of_all = [0; 2];
+        let mut downloads = Downloads::new(device);
+        downloads.add(range, 0, &mut of_all)?;
+        downloads.run()?;
+        let (mut begin, mut end) = (!of_all[1], of_all[0]);
+        let (mut before, mut counts) = (0, vec![0; RANK_BINS]);
+        // Without rows there is no range.
+        while begin <= end && end < u64::MAX {
+            let span_bits = u64::BITS - (end - begin).leading_zeros();
+            let shift = span_bits.saturating_sub(RANK_BINS.ilog2());
+            device.zero(of_ranks.room(device, RANK_BINS)?, 0, RANK_BINS)?;
+            launch::<A, stages::First, LeafRankCounts>(
+                device,
+                &LeafRankCountsArgs {
+                    ranks: device.view(ranks.get()?, groups),
+                    first: begin,
+                    last: end,
+                    shift,
+                    counts: device.view_mut(of_ranks.get_mut()?, RANK_BINS),
+                },
+            )?;
+            let mut downloads = Downloads::new(device);
+            downloads.add(of_ranks, 0, &mut counts)?;
+            downloads.run()?;
+            let mut all = before;
+            let part = counts.iter().position(|count| {
+                before = all;
+                all += u64::from(*count);
+                all >= wanted
+            });
+            let Some(part) = part else { break };
+            let last = begin + ((part as u64) << shift) + ((1 << shift) - 1);
+            let last = last.min(end);
+            if shift == 0 || all <= FEW_GROUPS.max(wanted.saturating_mul(2)) {
+                let is_part = all <= grouping.groups / 2;
+                return Ok(is_part.then_some(Ranks { last, count: all }));
+            }
+            (begin, end) = (begin + ((part as u64) << shift), last);
+        }
+        Ok(None)
+    }
+
+    /// The numbers of groups by their ranks.
+    fn first(&mut self, grouping: &Grouping, bound: &Ranks) -> Result<Numbers, Error> {
+        let (groups, places) = (grouping.groups as usize, bound.count as usize);
+        let Self { device, numbers, sizes, ranks, of_ranks, found, .. } = self;
+        let lists = 1 + grouping.numbers + grouping.sets.len();
+        device.zero(of_ranks.room(device, 1)?, 0, 1)?;
+        sizes.room(device, groups * grouping.sets.len())?;
+        launch::<A, stages::First, LeafFirst>(
+            device,
+            &LeafFirstArgs {
+                ranks: device.view(ranks.get()?, groups),
+                last: bound.last,
+                numbers: device.view(numbers.get()?, groups * grouping.numbers),
+                sizes: device.view(sizes.get()?, groups * grouping.sets.len()),
+                found: device.view_mut(found.room(device, places * lists)?, places * lists),
+                places: bound.count,
+                taken: device.view_mut(of_ranks.get_mut()?, 1),
+            },
+        )?;
+        let (mut all, mut taken) = (vec![0; places * lists], [0]);
+        let mut downloads = Downloads::new(device);
+        downloads.add(found, 0, &mut all)?;
+        downloads.add(of_ranks, 0, &mut taken)?;
+        downloads.run()?;
+        if u64::from(taken[0]) != bound.count {
+            return Err(Error::Internal("a device found another number of first groups".into()));
+        }
+        // Places are taken in any order.
+        let (of_places, lists) = all.split_at(places);
+        let mut sorted: Vec<usize> = (0..places).collect();
+        sorted.sort_unstable_by_key(|place| of_places[*place]);
+        let list = |list: &[u64]| sorted.iter().map(|place| list[*place]).collect::<Vec<_>>();
+        let mut lists: Vec<Vec<u64>> = lists.chunks(places).map(list).collect();
+        let sizes = lists.split_off(grouping.numbers);
+        Ok(Numbers { groups: Some(list(of_places)), numbers: lists, sizes })
+    }
+}
+
 impl<A: Accelerator> DeviceLeaves<A> {
     /// No tables are on the device yet.
     pub fn new(device: A) -> Self {
@@ -232,6 +349,10 @@ impl<A: Accelerator> DeviceLeaves<A> {
             numbers: Slot::default(),
             bits: Slot::default(),
             sizes: Slot::default(),
+            ranks: Slot::default(),
+            range: Slot::default(),
+            of_ranks: Slot::default(),
+            found: Slot::default(),
         }))
     }
 
@@ -300,8 +421,14 @@ impl<A: Accelerator> LeafDevice for DeviceLeaves<A> {
         if !grouping.sets.is_empty() {
             state.count_bits(grouping)?;
         }
+        if let Some(first) = &grouping.first
+            && let Some(ranks) = state.ranks(grouping, first)?
+        {
+            return state.first(grouping, &ranks);
+        }
         let zeros = |count: usize| (0..count).map(|_| vec![0; groups]).collect::<Vec<_>>();
-        let mut found = Numbers { numbers: zeros(grouping.numbers), sizes: zeros(grouping.sets.len()) };
+        let (numbers, sizes) = (zeros(grouping.numbers), zeros(grouping.sets.len()));
+        let mut found = Numbers { groups: None, numbers, sizes };
         let mut downloads = Downloads::new(&state.device);
         for (number, to) in found.numbers.iter_mut().enumerate() {
             downloads.add(&state.numbers, number * groups, to)?;

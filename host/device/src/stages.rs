@@ -9,11 +9,11 @@ use warpath_lang::program::Program;
 use warpath_shared::kernel::{
     BinWords, BitmapRange, ColumnFinish, ColumnGather, ColumnRead, CompressAtoms, CompressStarts, CountScan,
     FilterCount, FilterFill, FsstDecode, FsstDecodeStrings, FsstMatch, KERNELS, Kernel, KindCheck,
-    LeafDistinct, LeafGroup, LeafGroupFew, LeafRows, LineIndex, LineScan, LineStates, ListOffsets,
-    NamesCount, NamesFill, OddCheck, QueryBounds, QueryCount, QueryCountLoose, QueryFill, QuerySlots,
-    QuerySlotsLoose, RecordCompact, RecordRows, SlotCompact, StrictCheck, StructureWrite, TapeLines,
-    TapeMinima, TapeNodes, TapePieces, TapeScan, TapeWords, TextGather, TextScan, TreeCount, TreeFill,
-    TwigMatch, TwigOps, XmlEvents, XmlNodes, XmlOps, XmlStates,
+    LeafDistinct, LeafFirst, LeafGroup, LeafGroupFew, LeafRankCounts, LeafRanks, LeafRows, LineIndex,
+    LineScan, LineStates, ListOffsets, NamesCount, NamesFill, OddCheck, QueryBounds, QueryCount,
+    QueryCountLoose, QueryFill, QuerySlots, QuerySlotsLoose, RecordCompact, RecordRows, SlotCompact,
+    StrictCheck, StructureWrite, TapeLines, TapeMinima, TapeNodes, TapePieces, TapeScan, TapeWords,
+    TextGather, TextScan, TreeCount, TreeFill, TwigMatch, TwigOps, XmlEvents, XmlNodes, XmlOps, XmlStates,
 };
 
 /// A stage of a device.
@@ -122,6 +122,8 @@ stages! {
     Groups = "groups" [LeafGroupFew Usually "for few groups", LeafGroup Usually "for many",
         LeafDistinct Usually "for numbers of different values"]
         "counts, extremes, sums and sets of groups"; "the packed words of the columns, 8 bytes a group";
+    First = "first" [LeafRanks, LeafRankCounts Usually "until few groups are left", LeafFirst]
+        "the groups that are first in an order"; "the numbers of the order, 8 bytes a group";
     Like = "like" [FsstMatch]
         "a pattern over the codes of strings, a thread a string"; "the codes read, a bit a string written";
 }

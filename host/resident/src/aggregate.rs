@@ -47,7 +47,7 @@ use column::Column;
 pub use grouped::{GroupValue, Grouped, Numbers, Values};
 pub use on_device::{TableOf, group_on};
 use table::{Run, Table};
-pub use wanted::{Aggregate, ColumnKind, Derive, Error, GroupColumn, MOST_COLUMNS, kind_of};
+pub use wanted::{Aggregate, ColumnKind, Derive, Error, First, GroupColumn, MOST_COLUMNS, kind_of};
 
 /// Groups the rows of segments. Without columns, all rows are one group, also if there are none.
 ///

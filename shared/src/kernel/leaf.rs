@@ -1,14 +1,14 @@
 //! The kernels that evaluate questions on tables of leaves ([`crate::leaf::table`]).
 
 use super::launch::{Kernel, SizeError, Sizes};
-use crate::leaf::table::{Aggregate, FEW_NUMBERS, Instr, Key, Leaves, MOST_KEYS, SET_WORDS};
+use crate::leaf::table::{Aggregate, FEW_NUMBERS, Instr, Key, Leaves, MOST_KEYS, Order, SET_WORDS};
 use crate::units::BLOCK_THREADS;
 use crate::view::{View, ViewMut};
 
 /// Warps of a block, each of which has a block of rows.
 const WARPS: usize = BLOCK_THREADS / 32;
-/// The most blocks of [`LeafGroup`] and [`LeafGroupFew`]. Each has a part of the rows, so that it adds its
-/// own groups to all groups only once.
+/// The most blocks of kernels whose blocks add to shared memory first. Each has a part of the rows or of the
+/// groups, so that it adds its own numbers to those of all blocks only once.
 const MOST_BLOCKS: usize = 1056;
 
 fn check_leaves(sizes: &Sizes, leaves: &Leaves<'_>) -> Result<(), SizeError> {
@@ -149,5 +149,137 @@ unsafe impl Kernel for LeafDistinct {
         sizes.at_least("sets > 0", args.counts.len(), 1)?;
         sizes.at_least("2³² > sets", u32::MAX as usize, args.counts.len())?;
         sizes.equal("words = whole sets", args.bits.len(), args.counts.len() * args.words as usize)
+    }
+}
+
+/// Ranges of ranks that [`LeafRankCounts`] counts.
+pub const RANK_BINS: usize = 2048;
+/// The rank of groups without rows. A group with rows may have it, too.
+pub const NO_RANK: u64 = u64::MAX;
+
+fn rank_blocks(ranks: usize) -> u32 {
+    ranks.div_ceil(BLOCK_THREADS).min(MOST_BLOCKS) as u32
+}
+
+fn check_ranks(sizes: &Sizes, ranks: usize) -> Result<(), SizeError> {
+    sizes.at_least("groups > 0", ranks, 1)?;
+    sizes.at_least("2³² > groups", u32::MAX as usize, ranks)
+}
+
+/// Finds the ranks of groups. One thread a group, several groups one after the other.
+pub struct LeafRanks;
+
+/// Arguments of [`LeafRanks`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct LeafRanksArgs<'a> {
+    /// The numbers of all groups. Those of the order and of the rows are within it.
+    pub numbers: View<'a, u64>,
+    /// The order.
+    pub order: Order,
+    /// The first of the numbers of rows.
+    pub rows: u64,
+    /// The rank of each group; [`NO_RANK`] for a group without rows.
+    pub ranks: ViewMut<'a, u64>,
+    /// At first zeros. The greatest rank of groups with rows, and the complement of the least one.
+    pub range: ViewMut<'a, u64>,
+}
+
+// SAFETY: the entry in `gpu/src/kernel/leaf_first.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts and for an order as `LeafRanksArgs` says.
+unsafe impl Kernel for LeafRanks {
+    type Args<'a> = LeafRanksArgs<'a>;
+    const NAME: &'static str = "leaf_ranks";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        rank_blocks(args.ranks.len())
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        let sizes = Sizes(Self::NAME);
+        check_ranks(&sizes, args.ranks.len())?;
+        sizes.equal("range = 2", args.range.len(), 2)
+    }
+}
+
+/// Counts the groups of each of [`RANK_BINS`] ranges of ranks. One thread a group, several groups one after
+/// the other.
+pub struct LeafRankCounts;
+
+/// Arguments of [`LeafRankCounts`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct LeafRankCountsArgs<'a> {
+    /// The ranks.
+    pub ranks: View<'a, u64>,
+    /// The first rank that is counted.
+    pub first: u64,
+    /// The last rank that is counted.
+    pub last: u64,
+    /// Two to this power is the number of ranks of a range.
+    pub shift: u32,
+    /// At first zeros. The number of groups in each range.
+    pub counts: ViewMut<'a, u32>,
+}
+
+// SAFETY: the entry in `gpu/src/kernel/leaf_first.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts.
+unsafe impl Kernel for LeafRankCounts {
+    type Args<'a> = LeafRankCountsArgs<'a>;
+    const NAME: &'static str = "leaf_rank_counts";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        rank_blocks(args.ranks.len())
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        let sizes = Sizes(Self::NAME);
+        check_ranks(&sizes, args.ranks.len())?;
+        sizes.equal("counts = 2048", args.counts.len(), RANK_BINS)?;
+        sizes.at_least("last ≥ first", args.last as usize, args.first as usize)?;
+        sizes.at_least("63 ≥ shift", 63, args.shift as usize)?;
+        let last = (args.last - args.first) >> args.shift;
+        sizes.at_least("2048 > range of the last rank", RANK_BINS - 1, last as usize)
+    }
+}
+
+/// Copies the numbers of the groups whose ranks are at most a bound. One thread a group.
+pub struct LeafFirst;
+
+/// Arguments of [`LeafFirst`].
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct LeafFirstArgs<'a> {
+    /// The ranks.
+    pub ranks: View<'a, u64>,
+    /// The bound, which is below [`NO_RANK`].
+    pub last: u64,
+    /// The numbers of groups: for each aggregate those of all groups.
+    pub numbers: View<'a, u64>,
+    /// More numbers of groups.
+    pub sizes: View<'a, u64>,
+    /// For each place the number of a group. Then for each aggregate of `numbers` and of `sizes` the number
+    /// of the group at each place.
+    pub found: ViewMut<'a, u64>,
+    /// The number of places: that of the groups whose ranks are at most the bound.
+    pub places: u64,
+    /// At first a zero. The number of places that are taken.
+    pub taken: ViewMut<'a, u32>,
+}
+
+// SAFETY: the entry in `gpu/src/kernel/leaf_first.rs` takes one `Args` by value. It stays within its views for
+// arguments that `check` accepts, and for any number of groups with these ranks.
+unsafe impl Kernel for LeafFirst {
+    type Args<'a> = LeafFirstArgs<'a>;
+    const NAME: &'static str = "leaf_first";
+    fn blocks(args: &Self::Args<'_>) -> u32 {
+        args.ranks.len().div_ceil(BLOCK_THREADS) as u32
+    }
+    fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
+        let sizes = Sizes(Self::NAME);
+        let (groups, places) = (args.ranks.len(), args.places as usize);
+        check_ranks(&sizes, groups)?;
+        sizes.equal("numbers = whole aggregates", args.numbers.len() % groups, 0)?;
+        sizes.equal("sizes = whole aggregates", args.sizes.len() % groups, 0)?;
+        let aggregates = (args.numbers.len() + args.sizes.len()) / groups;
+        sizes.at_least("places > 0", places, 1)?;
+        sizes.equal("found = places × (1 + aggregates)", args.found.len(), places * (1 + aggregates))?;
+        sizes.equal("taken = 1", args.taken.len(), 1)
     }
 }

@@ -39,6 +39,8 @@ macro_rules! for_each_kernel {
             leaf:
                 (LeafRows, leaf_rows), (LeafGroup, leaf_group), (LeafGroupFew, leaf_group_few),
                 (LeafDistinct, leaf_distinct);
+            leaf_first:
+                (LeafRanks, leaf_ranks), (LeafRankCounts, leaf_rank_counts), (LeafFirst, leaf_first);
             twig_ops: (TwigOps, twig_ops);
             xml: (XmlStates, xml_states), (XmlEvents, xml_events), (XmlNodes, xml_nodes), (XmlOps, xml_ops);
             twig: (TwigMatch, twig_match);

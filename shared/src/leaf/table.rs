@@ -219,6 +219,47 @@ impl Aggregate {
     }
 }
 
+/// The order of groups by a value that their numbers have. The value is one number, or the difference of two
+/// numbers of integers; either may be divided. 48 bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C)]
+pub struct Order {
+    /// The first of the numbers of the value, one for each group.
+    pub value: u64,
+    /// The first of the numbers that are subtracted, or [`NOTHING`](Self::NOTHING).
+    pub minus: u64,
+    /// The divisor of the value as an integer; not 0. 1 leaves the value as it is.
+    pub divide: i64,
+    /// All bits if the numbers of the value are least values ([`AggregateCode::Least`]), or 0.
+    pub turn_value: u64,
+    /// The same for the numbers that are subtracted.
+    pub turn_minus: u64,
+    /// All bits if the greatest values come first, or 0.
+    pub turn_rank: u64,
+}
+
+impl Order {
+    /// Nothing is subtracted.
+    pub const NOTHING: u64 = u64::MAX;
+
+    /// The rank of a group with these numbers: groups with lower ranks come first. Groups with equal values
+    /// have equal ranks. Differences wrap around, and quotients are rounded towards zero, as those of SQL.
+    #[inline(always)]
+    #[must_use]
+    pub const fn rank(&self, value: u64, minus: u64) -> u64 {
+        let value = value ^ self.turn_value;
+        let mut rank = value;
+        if self.minus != Self::NOTHING {
+            // The difference of two such numbers is that of their integers.
+            rank = super::of_integer(value.wrapping_sub(minus ^ self.turn_minus) as i64);
+        }
+        if self.divide != 1 {
+            rank = super::of_integer(super::integer(rank).wrapping_div(self.divide));
+        }
+        rank ^ self.turn_rank
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,6 +272,27 @@ mod tests {
         }
         let plain = Key { least: 7, divide: 1, stride: 1, ..Key::default() };
         assert_eq!((plain.digit(7), plain.digit(12)), (1, 6));
+    }
+
+    #[test]
+    fn ranks_are_those_of_the_values() {
+        let of = crate::leaf::of_integer;
+        let (least, greatest) = ([5, -3, 9, i64::MIN], [7, 40, 9, i64::MAX]);
+        for divide in [1, 3, -2] {
+            for turn_rank in [0, u64::MAX] {
+                let order = Order { divide, turn_minus: u64::MAX, turn_rank, ..Order::default() };
+                let ranks: Vec<u64> = (0..4).map(|at| order.rank(of(greatest[at]), !of(least[at]))).collect();
+                let values: Vec<i64> =
+                    (0..4).map(|at| greatest[at].wrapping_sub(least[at]).wrapping_div(divide)).collect();
+                for (one, other) in (0..4).flat_map(|one| (0..4).map(move |other| (one, other))) {
+                    let order = values[one].cmp(&values[other]);
+                    let order = if turn_rank == 0 { order } else { order.reverse() };
+                    assert_eq!(ranks[one].cmp(&ranks[other]), order, "{one}, {other} by {divide}");
+                }
+            }
+        }
+        let least = Order { minus: Order::NOTHING, divide: 1, turn_value: u64::MAX, ..Order::default() };
+        assert_eq!(least.rank(!17, 0), 17);
     }
 
     #[test]

@@ -11,13 +11,13 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use foldhash::HashMap;
-use warpath_core::leaves::{Grouping, Numbers as Found, Part, Program};
+use warpath_core::leaves::{First as FirstGroups, Grouping, Numbers as Found, Part, Program};
 use warpath_core::pool;
-use warpath_shared::leaf::table::{Aggregate as DeviceAggregate, AggregateCode, Key};
+use warpath_shared::leaf::table::{Aggregate as DeviceAggregate, AggregateCode, Key, Order};
 use warpath_shared::leaf::{double, integer, of_integer};
 
 use super::grouped::{Grouped, Numbers, Values};
-use super::wanted::{Aggregate, ColumnKind, Derive, Error, GroupColumn, MOST_COLUMNS};
+use super::wanted::{Aggregate, ColumnKind, Derive, Error, First, GroupColumn, MOST_COLUMNS};
 use crate::rows::Question;
 use crate::segment::Segment;
 use crate::table::{Class, DeviceTable};
@@ -139,7 +139,8 @@ enum Place {
 }
 
 /// Groups the rows of tables that are on one device, as [`group`](super::group) does on the host. `None` if
-/// the tables cannot, or if the groups would be too many for a device.
+/// the tables cannot, or if the groups would be too many for a device. With `first`, groups that are not among
+/// the first may be left out.
 ///
 /// # Errors
 /// [`Error::Device`].
@@ -148,9 +149,10 @@ pub fn group_on(
     question: Option<&Question>,
     columns: &[GroupColumn],
     aggregates: &[Aggregate],
+    first: Option<&First>,
 ) -> Result<Option<Grouped>, Error> {
-    let Some((first, _)) = tables.first() else { return Ok(None) };
-    let device = first.device().clone();
+    let Some((table, _)) = tables.first() else { return Ok(None) };
+    let device = table.device().clone();
     if !tables.iter().all(|(table, _)| Arc::ptr_eq(table.device(), &device))
         || columns.len() > MOST_COLUMNS
         // Each value would have a result of its own.
@@ -196,17 +198,17 @@ pub fn group_on(
     }
     let Plan { groups, places, .. } = &plan;
     let sets = places.sets.iter().map(|(_, words)| *words).collect();
-    let grouping = Grouping { groups: *groups, numbers: places.numbers.len(), sets, parts };
+    let first = first.and_then(|first| plan.first(first));
+    let grouping = Grouping { groups: *groups, numbers: places.numbers.len(), sets, parts, first };
     let found = device.group(&grouping)?;
     let found = plan.joined(found);
+    let rows = &found.numbers[plan.rows];
     // All rows are one group, also if there are none.
-    let present: Vec<u64> = if columns.is_empty() {
+    let present: Vec<usize> = if columns.is_empty() {
         vec![0]
     } else {
-        let rows = &found.numbers[plan.rows];
         let pieces = pool::map(pool::ranges(rows.len(), 1), |range| {
-            let is_here = |group: &usize| rows[*group] > 0;
-            range.filter(is_here).map(|group| group as u64).collect::<Vec<_>>()
+            range.filter(|at| rows[*at] > 0).collect::<Vec<_>>()
         });
         pieces.concat()
     };
@@ -294,8 +296,7 @@ impl<'a> Plan<'a> {
                 (Aggregate::Least(_) | Aggregate::Greatest(_), column) => {
                     let is_least = matches!(aggregate, Aggregate::Least(_));
                     let op = if is_least { AggregateCode::Least } else { AggregateCode::Greatest };
-                    let (at, count) =
-                        (places.number(op, column), places.number(AggregateCode::Count, column));
+                    let (at, count) = (places.number(op, column), counts(&mut places, column));
                     Place::Extreme { is_least, is_double: class == Some(Class::Doubles), at, count }
                 }
                 (Aggregate::Sum(_), column) if class == Some(Class::Integers) => Place::Sum {
@@ -348,6 +349,43 @@ impl<'a> Plan<'a> {
         Part { table: table.number(), program, keys, aggregates }
     }
 
+    /// The first groups, as a device finds them. `None` if it cannot.
+    fn first(&self, first: &First) -> Option<FirstGroups> {
+        // Groups that are joined on the host have no numbers before.
+        if first.count == 0 || self.digits.iter().flatten().any(|digits| digits.derived.is_some()) {
+            return None;
+        }
+        // The position of the numbers of an aggregate, and what turns them into its values.
+        let numbers = |aggregate: usize, is_alone: bool| match *self.of_aggregates.get(aggregate)? {
+            Place::Count(at) => is_alone.then_some((at, 0)),
+            Place::Extreme { is_least, is_double, at, count } => {
+                // A group without values has no rank.
+                let is_full = self.places.numbers[count].0 == AggregateCode::Rows;
+                let turn = if is_least { u64::MAX } else { 0 };
+                (is_full && (is_alone || !is_double)).then_some((at, turn))
+            }
+            Place::Nothing | Place::Zero | Place::Size(_) | Place::Sum { .. } => None,
+        };
+        let is_alone = first.minus.is_none() && first.divide == 1;
+        let (value, turn_value) = numbers(first.value, is_alone)?;
+        let (minus, turn_minus) = match first.minus {
+            None => (Order::NOTHING, 0),
+            Some(minus) => {
+                let (minus, turn) = numbers(minus, false)?;
+                (minus as u64 * self.groups, turn)
+            }
+        };
+        let order = Order {
+            value: value as u64 * self.groups,
+            minus,
+            divide: first.divide,
+            turn_value,
+            turn_minus,
+            turn_rank: if first.is_descending { u64::MAX } else { 0 },
+        };
+        Some(FirstGroups { count: first.count, order, rows: self.rows as u64 })
+    }
+
     /// Joins the groups whose columns have the same results.
     fn joined(&mut self, found: Found) -> Found {
         if self.digits.iter().flatten().all(|digits| digits.derived.is_none()) {
@@ -381,29 +419,30 @@ impl<'a> Plan<'a> {
             stride *= digits.digits;
         }
         self.groups = groups;
-        Found { numbers, sizes: Vec::new() }
+        Found { groups: None, numbers, sizes: Vec::new() }
     }
 
-    /// Groups with all of their values and numbers.
-    fn grouped(&self, found: &Found, kinds: &[ColumnKind], groups: &[u64]) -> Grouped {
+    /// Some of the groups that were found, with all of their values and numbers.
+    fn grouped(&self, found: &Found, kinds: &[ColumnKind], places: &[usize]) -> Grouped {
+        let group_at = |place: &usize| found.groups.as_ref().map_or(*place as u64, |groups| groups[*place]);
         let values = |(digits, kind): (&Option<Digits>, &ColumnKind)| {
             let Some(Digits { least, digits, stride, derived, .. }) = digits else { return Values::Nothing };
-            let of = groups.iter().map(|group| group / stride % digits);
+            let of = places.iter().map(|place| group_at(place) / stride % digits);
             match derived {
                 Some((_, results)) => Values::Integers(of.map(|value| results[value as usize]).collect()),
                 None => Values::of(kind, false, of.map(|digit| Some(least + digit.checked_sub(1)?))),
             }
         };
         let numbers = |place: &Place| {
-            let of = |at: usize| groups.iter().map(move |group| found.numbers[at][*group as usize]);
+            let of = |at: usize| places.iter().map(move |place| found.numbers[at][*place]);
             let valued =
                 |at, count| of(at).zip(of(count)).map(|(number, count)| (count > 0).then_some(number));
             match *place {
-                Place::Nothing => Numbers::Integers(vec![None; groups.len()]),
-                Place::Zero => Numbers::Counts(vec![0; groups.len()]),
+                Place::Nothing => Numbers::Integers(vec![None; places.len()]),
+                Place::Zero => Numbers::Counts(vec![0; places.len()]),
                 Place::Count(at) => Numbers::Counts(of(at).collect()),
                 Place::Size(at) => {
-                    Numbers::Counts(groups.iter().map(|group| found.sizes[at][*group as usize]).collect())
+                    Numbers::Counts(places.iter().map(|place| found.sizes[at][*place]).collect())
                 }
                 Place::Extreme { is_least, is_double, at, count } => {
                     let values = valued(at, count).map(|it| it.map(|it| if is_least { !it } else { it }));
@@ -424,7 +463,7 @@ impl<'a> Plan<'a> {
             }
         };
         Grouped {
-            len: groups.len(),
+            len: places.len(),
             columns: self.digits.iter().zip(kinds).map(values).collect(),
             numbers: self.of_aggregates.iter().map(numbers).collect(),
         }

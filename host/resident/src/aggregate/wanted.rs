@@ -43,6 +43,22 @@ pub enum Aggregate {
     Sum(Vec<Vec<u8>>),
 }
 
+/// The first groups by a value: an aggregate, or the difference of two that are extremes of integers, divided
+/// by an integer. Groups without a value have no place in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct First {
+    /// The number of groups.
+    pub count: u64,
+    /// The position of the aggregate.
+    pub value: usize,
+    /// The position of the aggregate that is subtracted.
+    pub minus: Option<usize>,
+    /// The divisor; not 0.
+    pub divide: i64,
+    /// True if the greatest value comes first.
+    pub is_descending: bool,
+}
+
 impl Aggregate {
     pub(super) fn path(&self) -> Option<&[Vec<u8>]> {
         match self {

@@ -24,8 +24,8 @@ use warpath::LoadedInput;
 use warpath_core::cancel::{Interrupt, Stop};
 use warpath_core::comparison::Condition;
 use warpath_resident::aggregate::{
-    Aggregate, ColumnKind, Derive, Error, GroupColumn, Grouped, MOST_COLUMNS, Numbers, TableOf, Values,
-    group, group_on,
+    Aggregate, ColumnKind, Derive, Error, First as FirstGroups, GroupColumn, Grouped, MOST_COLUMNS, Numbers,
+    TableOf, Values, group, group_on,
 };
 use warpath_resident::{Dictionary, Question, Segment};
 
@@ -322,7 +322,9 @@ impl ExecutionPlan for LeafAggregateExec {
         let rows = async move {
             let _ends = ends;
             let made = tokio::task::spawn_blocking(move || {
-                let grouped = grouped(&inputs, question.as_ref(), &columns, &aggregates, &stop);
+                let on_device = first.as_ref().and_then(|first| first.on_device(columns.len()));
+                let grouped =
+                    grouped(&inputs, question.as_ref(), &columns, &aggregates, on_device.as_ref(), &stop);
                 let mut grouped = grouped.map_err(|error| DataFusionError::External(Box::new(error)))?;
                 if let Some(first) = &first
                     && let Some(groups) = first.groups(&numbers(&grouped, &schema)?)
@@ -338,19 +340,21 @@ impl ExecutionPlan for LeafAggregateExec {
     }
 }
 
-/// The groups of the rows of inputs, by their device if all of them are on one.
+/// The groups of the rows of inputs, by their device if all of them are on one. A device may leave out groups
+/// that are not among the first.
 fn grouped(
     inputs: &[LoadedInput],
     question: Option<&Question>,
     columns: &[GroupColumn],
     aggregates: &[Aggregate],
+    first: Option<&FirstGroups>,
     stop: &Stop,
 ) -> std::result::Result<Grouped, Error> {
     let of_inputs: Vec<Vec<&Segment>> = inputs.iter().map(|input| input.segments().collect()).collect();
     let tables = inputs.iter().zip(&of_inputs).map(|(input, segments)| Some((input.table()?, &segments[..])));
     let tables: Option<Vec<TableOf<'_>>> = tables.collect();
     if let Some(tables) = tables
-        && let Some(grouped) = group_on(&tables, question, columns, aggregates)?
+        && let Some(grouped) = group_on(&tables, question, columns, aggregates, first)?
     {
         return Ok(grouped);
     }

@@ -8,7 +8,8 @@
 //!                                    kept      *  *     *  *   the sort decides between users
 //! ```
 //!
-//! Strings of the other groups are never read. The sort above remains, and decides about ties.
+//! Strings of the other groups are never read. The sort above remains, and decides about ties. A device chooses
+//! by the first key, if that is an aggregate, or a difference of two ([`First::on_device`]).
 
 use std::cmp::Ordering;
 use std::fmt::{self, Display, Formatter};
@@ -18,8 +19,9 @@ use datafusion::arrow::array::{Array, AsArray, RecordBatch};
 use datafusion::arrow::compute::{LexicographicalComparator, SortColumn, cast};
 use datafusion::arrow::datatypes::{DataType, Float64Type, Int64Type, Schema};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
-use datafusion::common::{Result, internal_err};
-use datafusion::physical_expr::expressions::Column;
+use datafusion::common::{Result, ScalarValue, internal_err};
+use datafusion::logical_expr::Operator;
+use datafusion::physical_expr::expressions::{BinaryExpr, Column, Literal};
 use datafusion::physical_expr::utils::collect_columns;
 use datafusion::physical_expr::{PhysicalExpr, PhysicalSortExpr};
 use datafusion::physical_plan::ExecutionPlan;
@@ -27,6 +29,7 @@ use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::limit::{GlobalLimitExec, LocalLimitExec};
 use datafusion::physical_plan::projection::ProjectionExec;
 use datafusion::physical_plan::sorts::sort::SortExec;
+use warpath_resident::aggregate::First as FirstGroups;
 use warpath_shared::leaf::{of_double, of_integer};
 
 use super::aggregate::LeafAggregateExec;
@@ -141,6 +144,35 @@ impl First {
         self.keys.truncate(keys);
         let is_bounded = self.having.iter().all(is_number) && !(is_sorted && keys == 0);
         is_bounded.then_some(self)
+    }
+
+    /// The first groups by the first key alone, which a device may choose. `None` if it cannot. Groups have so
+    /// many columns before their aggregates.
+    pub fn on_device(&self, columns: usize) -> Option<FirstGroups> {
+        let key = self.keys.first().filter(|_| self.having.is_empty())?;
+        let (quotient, divide) = match key.expr.downcast_ref::<BinaryExpr>() {
+            Some(binary) if *binary.op() == Operator::Divide => {
+                let literal = binary.right().downcast_ref::<Literal>()?;
+                let ScalarValue::Int64(Some(divide)) = *literal.value() else { return None };
+                (binary.left(), divide)
+            }
+            _ => (&key.expr, 1),
+        };
+        let (value, minus) = match quotient.downcast_ref::<BinaryExpr>() {
+            Some(binary) if *binary.op() == Operator::Minus => (binary.left(), Some(binary.right())),
+            _ => (quotient, None),
+        };
+        let aggregate =
+            |expr: &Arc<dyn PhysicalExpr>| expr.downcast_ref::<Column>()?.index().checked_sub(columns);
+        // The host reports divisions that fail.
+        let is_right = divide != 0 && divide != -1;
+        let count = u64::try_from(self.count).ok().filter(|count| is_right && *count > 0)?;
+        let minus = match minus {
+            Some(minus) => Some(aggregate(minus)?),
+            None => None,
+        };
+        let is_descending = key.options.descending;
+        Some(FirstGroups { count, value: aggregate(value)?, minus, divide, is_descending })
     }
 
     /// The groups that become rows, in any order; `None` for all. `groups` has their numbers.
