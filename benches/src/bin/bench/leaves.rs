@@ -35,7 +35,7 @@ pub struct Args {
     device: usize,
     /// The shape of the records: bluesky or twitter
     #[arg(long, default_value = "bluesky")]
-    shape: String,
+    shape: Shape,
     /// Text of the records, in GB of 10⁹ bytes, at least; 10 million records of Bluesky have 4.8
     #[arg(long, default_value_t = 4.8)]
     gigabytes: f64,
@@ -157,9 +157,8 @@ pub fn run(args: &Args) -> Result<()> {
     let begin = Instant::now();
     let dictionaries = Dictionaries::default();
     let count = (args.gigabytes * 1e9 / SEGMENT_BYTES as f64).ceil() as u64;
-    let shape: Shape = args.shape.parse()?;
     let make = |seed: u64| {
-        let text = ndjson(shape, seed, SEGMENT_BYTES);
+        let text = ndjson(args.shape, seed, SEGMENT_BYTES);
         let mut shredder = Shredder::new();
         let group = shredder.shred(&text)?;
         anyhow::Ok((Segment::of(shredder.tree(), &group, &text, &dictionaries)?, text.len() as u64))
@@ -182,7 +181,7 @@ pub fn run(args: &Args) -> Result<()> {
     let seconds = begin.elapsed().as_secs_f64();
     println!("{}: {:.2} GB of leaves, copied in {seconds:.2} s", device.name(), table.bytes() as f64 / 1e9);
     let tables: [TableOf<'_>; 1] = [(&table, &all[..])];
-    let (queries, predicates) = match shape {
+    let (queries, predicates) = match args.shape {
         Shape::Twitter => (of_tweets(), OF_TWEETS),
         Shape::Bluesky => (queries()?, OF_EVENTS),
         _ => bail!("there are no questions about this shape"),
