@@ -13,7 +13,7 @@ use warpath_tests::random::Rng;
 
 #[test]
 fn the_kernels_answer_as_the_host() -> Result<()> {
-    suite(&Emulated::default(), 1, 4, 300)?;
+    suite(&Emulated::default(), 1, 8, 300)?;
     suite(&Emulated::default(), 2, 1, 3000)
 }
 
