@@ -20,11 +20,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let queries = paths.iter().map(|path| Query::compile(path)).collect::<Result<Vec<_>, _>>()?;
     // The index has as many levels as the deepest query reads.
     let levels = queries.iter().map(Query::levels).max().unwrap_or_default();
-    let index = Engine::builder().build()?.open(file)?.index(levels)?;
-    println!("{} bytes of text, {} levels", index.text_bytes(), index.levels());
+    let engine = Engine::builder().build()?;
+    let index = engine.open(file)?.index(levels)?;
+    println!("{} bytes of text, {levels} levels", index.text_bytes());
     let half = queries.len() / 2;
-    let count =
-        |queries: &[Query]| queries.iter().map(|query| index.count(query)).collect::<Result<Vec<_>, _>>();
+    let count = |queries: &[Query]| {
+        queries.iter().map(|query| index.input(&engine).count(query)).collect::<Result<Vec<_>, _>>()
+    };
     let counts = thread::scope(|scope| {
         let first = scope.spawn(|| count(&queries[..half]));
         let second = count(&queries[half..])?;

@@ -26,8 +26,8 @@
 //! | [`Engine`], [`EngineBuilder`], [`Input`], [`Source`] | settings, and inputs of any kind |
 //! | [`Query`], [`Predicate`], [`Program`] | what is evaluated |
 //! | [`Hits`], [`Answers`], [`Columns`], [`Filtering`] | results in order; [`Channel`] and `AsyncResults` hand them on |
-//! | [`IndexFile`], [`ResidentIndex`] | many queries over the same text |
-//! | `Loaded`, `LoadedInput` | inputs that stay in memory, as packed columns and compressed lines |
+//! | `IndexFile` | an index of a file, for many queries |
+//! | [`Loaded`], [`LoadedInput`] | inputs that stay in memory: as packed columns and compressed lines, or as text with its index |
 //! | [`CancelToken`], [`Stats`], [`Plan`] | the end of a run before its time, and its reports |
 //! | [`Error`] and the types in its variants | errors, by whose fault they are |
 //! | [`aggregate`], [`bitmap`], [`columns`], [`plan`], [`schema`], `store`, [`time`], [`twig`], `cuda` | one subject each |
@@ -50,14 +50,12 @@ pub use warpath_exec::engine::{Engine, EngineBuilder, OnError};
 #[cfg(feature = "store")]
 pub use warpath_exec::index_file::{IndexFile, IndexInfo, IndexSpec};
 pub use warpath_exec::input::{
-    FolderFiles, FollowEnd, FollowFrom, FollowedFiles, InputBytes, RecordLines, Source, TableFormat,
-    TextColumn, ValueLayout,
+    FolderFiles, FollowEnd, FollowFrom, FollowedFiles, InputBytes, LoadedInput, RecordLines, Source,
+    TableFormat, TextColumn, ValueLayout,
 };
-#[cfg(feature = "store")]
-pub use warpath_exec::loaded::{Loaded, LoadedInput};
 pub use warpath_exec::operators::Input;
 pub use warpath_exec::records::Records;
-pub use warpath_exec::resident::{DEFAULT_LEVELS, ResidentIndex};
+pub use warpath_exec::resident::{DEFAULT_LEVELS, Loaded};
 #[cfg(feature = "async")]
 pub use warpath_exec::stream::AsyncResults;
 pub use warpath_exec::stream::{

@@ -3,18 +3,33 @@
 
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use warpath::aggregate::DEFAULT_MEMORY;
 use warpath::{Engine, Predicate, Query, Source};
+use warpath_answer::backend::Backend;
+use warpath_core::leaves::LeafForm;
 use warpath_cpu::Cpu;
+use warpath_device::Together;
 use warpath_tests::emulated::Emulated;
-use warpath_tests::leaves::{lines, suite};
+use warpath_tests::leaves::{lines, suite, suite_in};
 use warpath_tests::random::Rng;
 
 #[test]
 fn the_kernels_answer_as_the_host() -> Result<()> {
     suite(&Emulated::default(), 1, 8, 300)?;
     suite(&Emulated::default(), 2, 1, 3000)
+}
+
+/// Tables on several devices have the groups of one.
+#[test]
+fn several_devices_answer_as_the_host() -> Result<()> {
+    let backends = (0..3).map(|_| Emulated::default().backend()).collect();
+    let together = Together::new(backends)?;
+    let room = || {
+        let form = together.forms().get::<dyn LeafForm>().context("devices that hold leaves")?;
+        Ok(Arc::from(form.room()?))
+    };
+    suite_in(&room, 3, 4, 300).map(drop)
 }
 
 /// The results of an engine over loaded records: counts, groups, and lines.

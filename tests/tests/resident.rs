@@ -7,9 +7,12 @@ use std::thread;
 
 use anyhow::{Result, ensure};
 use flate2::Compression;
+use warpath::aggregate::DEFAULT_MEMORY;
+use warpath::columns::{ColumnType, Schema};
+use warpath::twig::{Documents, Standing, Subscriptions};
 use warpath::{
-    CancelToken, DeviceError, Engine, Error, IndexError, OnError, Program, Query, RowForm, Source, TextForm,
-    Want,
+    CancelToken, DeviceError, Engine, Error, IndexError, Input, Loaded, LoadedInput, OnError, Predicate,
+    Program, Query, RowForm, Source, TextForm, Want,
 };
 use warpath_answer::backend::{Backend, StructuralIndex, Worker};
 use warpath_cpu::Cpu;
@@ -38,6 +41,11 @@ fn reader(name: &str, text: &[u8]) -> Source {
     Source::Reader(name.into(), Box::new(Cursor::new(text.to_vec())))
 }
 
+/// Bytes of the index, and on a device of its text.
+fn bytes_of(index: &Loaded) -> u64 {
+    index.device().map_or_else(|| index.memory() - index.text_bytes(), |(_, bytes)| bytes)
+}
+
 /// Every file of the test data, in partitions of several sizes. Queries run in a random order, more than
 /// once.
 #[test]
@@ -63,12 +71,12 @@ fn answers_are_those_of_the_input() -> Result<()> {
                     let Ok(query) = Query::compile(path) else { continue };
                     let want = found(engine.input(sources()).query(&query)?);
                     ensure!(
-                        found(index.query(&query)?) == want,
+                        found(index.input(&engine).query(&query)?) == want,
                         "{path}: {size} bytes on {}",
                         backend.name()
                     );
                     if on_error == OnError::Skip {
-                        ensure!(index.count(&query)? == want.0.len() as u64, "{path}: count");
+                        ensure!(index.input(&engine).count(&query)? == want.0.len() as u64, "{path}: count");
                     }
                 }
             }
@@ -102,10 +110,10 @@ fn batches_are_those_of_the_input() -> Result<()> {
                 false => engine.reader("text", Cursor::new(text.clone())),
             };
             let index = input().index(program.levels())?;
-            ensure!(index.text_bytes() == text.len() as u64 && index.index_bytes() > 0);
+            ensure!(index.text_bytes() == text.len() as u64 && bytes_of(&index) > 0);
             for want in wants.iter().chain(&wants) {
                 let mut streamed = input().answers(program.clone(), *want);
-                let mut kept = index.answers(program.clone(), *want)?;
+                let mut kept = index.input(&engine).answers(program.clone(), *want);
                 ensure!(
                     kept.plan().index().as_deref() == Some("resident, 1 of 1 levels read"),
                     "{:?}",
@@ -137,21 +145,75 @@ fn batches_are_those_of_the_input() -> Result<()> {
     Ok(())
 }
 
+/// Predicates, aggregates and columns are evaluated over the index, and subscriptions and schemas over the text.
+#[test]
+fn every_operator_reads_what_is_kept() -> Result<()> {
+    let text = [file("people.ndjson"), file("bad.ndjson")].concat();
+    let paths = ["$.user.name", "$.tags[*]"].map(|path| Query::compile(path).unwrap());
+    let mut subscriptions = Subscriptions::default();
+    subscriptions.add("name", "//name")?;
+    let standing = Standing::new(subscriptions);
+    let results = |input: &dyn Fn() -> Input<'static>| -> Result<Vec<String>> {
+        let mut all = Vec::new();
+        let matching = input().matching(&Predicate::parse("$.user.name >= 'C' or $.b")?);
+        for hit in matching.query(&Query::compile("$")?)? {
+            let hit = hit?;
+            all.push(format!("{}: {}", hit.line(), hit.text()));
+        }
+        for counted in input().count_by(&paths[..1], DEFAULT_MEMORY)?.by_count(None)? {
+            let (key, count) = counted?;
+            all.push(format!("{key:?}: {count}"));
+        }
+        let (described, _) = &input().statistics(&paths[1..], DEFAULT_MEMORY)?.finish(&[])?[0];
+        all.push(format!("{:?} and {} missing", described.kinds, described.missing));
+        // Partitions need not be the same.
+        let schema = Schema::new(&[(paths[0].clone(), ColumnType::Json)])?;
+        let rows = input().columns(&schema).map(|batch| Ok(batch?.rows)).sum::<Result<usize, Error>>()?;
+        all.push(format!("{rows} rows"));
+        let mut schemas = input().schema(None);
+        for part in &mut schemas {
+            part?;
+        }
+        all.push(format!("{:?}", schemas.finish().tree.root().members().len()));
+        let mut pairs = 0;
+        for filtered in input().filter(&standing, Documents::Ndjson) {
+            pairs += filtered?.pairs().len();
+        }
+        all.push(format!("{pairs} pairs"));
+        Ok(all)
+    };
+    for backend in backends() {
+        let engine = engine(&backend, 1 << 20, OnError::Skip);
+        let sources = || vec![reader("first", &text), reader("second", file("people.ndjson"))];
+        let index = engine.input(sources()).index(8)?;
+        ensure!(index.inputs().iter().map(LoadedInput::name).eq(["first", "second"]));
+        let want = results(&|| engine.input(sources()))?;
+        ensure!(results(&|| index.input(&engine))? == want, "{}", backend.name());
+        // A stricter engine reads the text, and says why.
+        let strict = Engine::builder().backend(backend.clone()).strict(true).build()?;
+        let hits = index.input(&strict).query(&paths[0])?;
+        let unused: Vec<String> = hits.plan().unused.iter().map(|unused| unused.why.clone()).collect();
+        ensure!(unused == ["records are checked otherwise than when it was made"], "{unused:?}");
+        ensure!(found(hits) == found(strict.input(sources()).query(&paths[0])?), "{}", backend.name());
+    }
+    Ok(())
+}
+
 /// Threads that query at the same time each get their own results, even if one leaves early.
 #[test]
 fn several_threads_may_ask() -> Result<()> {
     let text: String = (0..600).map(|n| format!("{{\"a\":{n},\"b\":[{n},{n}]}}\n")).collect();
     for backend in backends() {
-        let index =
-            engine(&backend, 900, OnError::Fail).reader("text", Cursor::new(text.clone())).index(3)?;
+        let engine = engine(&backend, 900, OnError::Fail);
+        let index = engine.reader("text", Cursor::new(text.clone())).index(3)?;
         thread::scope(|scope| {
             for (path, count) in [("$.a", 600), ("$.b[*]", 1200), ("$.c", 0), ("$", 600)] {
-                let index = &index;
+                let (index, engine) = (&index, &engine);
                 scope.spawn(move || {
                     let query = Query::compile(path).unwrap();
                     for _ in 0..2 {
-                        assert_eq!(index.count(&query).unwrap(), count, "{path}");
-                        let some = index.query(&query).unwrap().take(5).filter(Result::is_ok);
+                        assert_eq!(index.input(engine).count(&query).unwrap(), count, "{path}");
+                        let some = index.input(engine).query(&query).unwrap().take(5).filter(Result::is_ok);
                         assert_eq!(some.count(), 5.min(count as usize), "{path}");
                     }
                 });
@@ -183,7 +245,8 @@ fn a_backend_that_says_nothing_of_keeping_has_its_index_kept() -> Result<()> {
     for path in ["$.user.lang", "$.*", "$"] {
         let query = Query::compile(path)?;
         ensure!(
-            query.levels() <= 3 && found(index.query(&query)?) == found(input().query(&query)?),
+            query.levels() <= 3
+                && found(index.input(&engine).query(&query)?) == found(input().query(&query)?),
             "{path}"
         );
     }
@@ -195,8 +258,9 @@ fn nothing_may_be_kept() -> Result<()> {
     let query = Query::compile("$")?;
     for backend in backends() {
         for (text, count) in [("", 0), ("\n\n", 0), ("1", 1)] {
-            let index = engine(&backend, 10, OnError::Fail).reader("text", Cursor::new(text)).index(0)?;
-            ensure!(index.count(&query)? == count && index.text_bytes() == text.len() as u64);
+            let engine = engine(&backend, 10, OnError::Fail);
+            let index = engine.reader("text", Cursor::new(text)).index(0)?;
+            ensure!(index.input(&engine).count(&query)? == count && index.text_bytes() == text.len() as u64);
         }
     }
     Ok(())
@@ -205,15 +269,16 @@ fn nothing_may_be_kept() -> Result<()> {
 #[test]
 fn more_levels_than_are_kept_are_refused() -> Result<()> {
     for backend in backends() {
-        let index =
-            engine(&backend, 100, OnError::Fail).reader("text", Cursor::new("{\"a\":{\"b\":1}}")).index(1)?;
-        ensure!(index.count(&Query::compile("$.a")?)? == 1 && index.levels() == 1);
+        let engine = engine(&backend, 100, OnError::Fail);
+        let index = engine.reader("text", Cursor::new("{\"a\":{\"b\":1}}")).index(1)?;
+        let levels = index.inputs()[0].levels();
+        ensure!(index.input(&engine).count(&Query::compile("$.a")?)? == 1 && levels == Some(1));
         let deep = Query::compile("$.a.b")?;
-        match index.query(&deep).map(drop) {
-            Err(Error::Index(IndexError::TooFewLevels { kept: 1, needed: 2 })) => {}
+        match index.input(&engine).query(&deep)?.next().map(|hit| hit.map(drop)) {
+            Some(Err(Error::Index(IndexError::TooFewLevels { kept: 1, needed: 2 }))) => {}
             other => panic!("{other:?}"),
         }
-        let counted = index.count(&deep);
+        let counted = index.input(&engine).count(&deep);
         let is_refused =
             matches!(counted, Err(Error::Index(IndexError::TooFewLevels { kept: 1, needed: 2 })));
         ensure!(is_refused, "{counted:?}");
@@ -239,7 +304,7 @@ fn inputs_are_read_once() -> Result<()> {
             std::fs::rename(path, away)?;
         }
         for _ in 0..2 {
-            ensure!(found(index.query(&query)?) == want && want.0.len() == 59);
+            ensure!(found(index.input(&engine).query(&query)?) == want && want.0.len() == 59);
         }
         for (path, away) in paths.iter().zip(&renamed) {
             std::fs::rename(away, path)?;
@@ -266,9 +331,9 @@ fn later_changes_of_a_file_have_no_effect() -> Result<()> {
         let len = std::fs::metadata(&path)?.len() as usize;
         let opened = std::fs::File::options().write(true).open(&path)?;
         std::os::unix::fs::FileExt::write_all_at(&opened, &vec![b'x'; len], 0)?;
-        ensure!(found(index.query(&query)?) == want && want.0.len() == 58, "{}", want.0.len());
+        ensure!(found(index.input(&engine).query(&query)?) == want && want.0.len() == 58, "{}", want.0.len());
         opened.set_len(0)?;
-        ensure!(found(index.query(&query)?) == want);
+        ensure!(found(index.input(&engine).query(&query)?) == want);
     }
     Ok(())
 }
@@ -285,12 +350,13 @@ fn a_long_partition_is_sent_in_pieces() -> Result<()> {
     std::fs::write(&path, &text)?;
     let query = Query::compile("$.user.lang")?;
     let emulated = Emulated::default();
-    let index = engine(&device(&emulated), 1 << 24, OnError::Fail).open(&path)?.index(2)?;
+    let engine = engine(&device(&emulated), 1 << 24, OnError::Fail);
+    let index = engine.open(&path)?.index(2)?;
     let (_, largest) = emulated.take_work();
     ensure!(largest == 4 << 20 && emulated.take_uploaded() >= text.len() as u64, "{largest}");
-    let want = engine(&backends()[0], 1 << 20, OnError::Fail).open(&path)?.count(&query)?;
-    ensure!(index.count(&query)? == want && index.text_bytes() == text.len() as u64);
-    let last = index.query(&query)?.last().transpose()?;
+    let want = Engine::builder().backend(Arc::new(Cpu)).build()?.open(&path)?.count(&query)?;
+    ensure!(index.input(&engine).count(&query)? == want && index.text_bytes() == text.len() as u64);
+    let last = index.input(&engine).query(&query)?.last().transpose()?;
     ensure!(last.is_some_and(|hit| hit.text() == "\"last\""));
     Ok(())
 }
@@ -305,7 +371,7 @@ fn a_load_that_ends_early_gives_its_memory_back() -> Result<()> {
     let query = Query::compile("$.user.lang")?;
     let emulated = Emulated::default();
     let engine = engine(&device(&emulated), 10_000, OnError::Fail);
-    let want = engine.open(&path)?.index(2)?.count(&query)?;
+    let want = engine.open(&path)?.index(2)?.input(&engine).count(&query)?;
     // The arrays that queues keep for their next partitions.
     let scratch = emulated.used();
     for uploads in [0, 1, 7, 30] {
@@ -321,7 +387,7 @@ fn a_load_that_ends_early_gives_its_memory_back() -> Result<()> {
     token.cancel();
     let cancelled = engine.open(&path)?.cancel(&token).index(2).map(drop);
     ensure!(matches!(cancelled, Err(Error::Cancelled)), "{cancelled:?}");
-    ensure!(engine.open(&path)?.index(2)?.count(&query)? == want);
+    ensure!(engine.open(&path)?.index(2)?.input(&engine).count(&query)? == want);
     Ok(())
 }
 
@@ -342,7 +408,7 @@ fn a_device_is_sent_the_query_alone() -> Result<()> {
     ] {
         for _ in 0..2 {
             let program = Program::new(&[Query::compile(path)?])?;
-            let mut answers = index.answers(program, want)?;
+            let mut answers = index.input(&engine).answers(program, want);
             ensure!(answers.all(|batch| batch.is_ok()));
             let (kernels, upload) = emulated.take_work();
             let names: Vec<&str> = kernels.keys().copied().collect();
@@ -351,7 +417,7 @@ fn a_device_is_sent_the_query_alone() -> Result<()> {
         }
     }
     // All of it is given back.
-    let kept = index.index_bytes();
+    let kept = bytes_of(&index);
     ensure!(emulated.used() >= before + kept && kept > file("tweets.ndjson").len() as u64);
     let used = emulated.used();
     drop(index);
@@ -373,7 +439,8 @@ fn what_does_not_fit_a_device_says_so() -> Result<()> {
     };
     let size = text.len() as u64;
     let keep = |backend: &Arc<dyn Backend>, levels| {
-        engine(backend, 100_000, OnError::Fail).open(&path).and_then(|input| input.index(levels))
+        let engine = engine(backend, 100_000, OnError::Fail);
+        Ok(engine.open(&path)?.index(levels)?.input(&engine))
     };
     // By its size, before anything is read.
     match keep(&devices(1, size), 3).map(drop) {

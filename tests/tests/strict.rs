@@ -417,7 +417,7 @@ fn answers_are_those_of_the_good_lines() -> Result<()> {
                         for (way, answers) in [
                             ("pipe", strict.input(source(&text)).answers(program.clone(), want)),
                             ("file", file()?.answers(program.clone(), want)),
-                            ("resident", resident.answers(program.clone(), want)?),
+                            ("resident", resident.input(&strict).answers(program.clone(), want)),
                             ("index file", file()?.with_index(&stored)?.answers(program.clone(), want)),
                         ] {
                             let got = given(answers, paths.len());

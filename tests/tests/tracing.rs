@@ -116,13 +116,13 @@ fn every_operation_has_a_span_of_its_name() -> Result<()> {
         input().count_by(std::slice::from_ref(&query), DEFAULT_MEMORY)?;
         input().distinct(std::slice::from_ref(&query), DEFAULT_MEMORY)?;
         input().statistics(std::slice::from_ref(&query), DEFAULT_MEMORY)?;
-        input().index(1)?.count(&query)?;
+        input().index(1)?.input(engine).count(&query)?;
         Ok(())
     })?;
     let names: Vec<_> = seen.iter().filter_map(|line| line.strip_prefix("span DEBUG ")).collect();
     let names: Vec<_> = names.iter().filter_map(|line| line.split(' ').next()).collect();
     ensure!(
-        names == ["query", "schema", "indexes", "count_by", "distinct", "statistics", "index", "resident"],
+        names == ["query", "schema", "indexes", "count_by", "distinct", "statistics", "index", "count"],
         "{names:?}"
     );
     Ok(())

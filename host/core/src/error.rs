@@ -491,8 +491,9 @@ fn levels(count: Level) -> String {
 /// use warpath::{Engine, Error, IndexError, Query};
 ///
 /// # fn main() -> Result<(), warpath::Error> {
-/// let index = Engine::builder().build()?.bytes("{\"a\":{\"b\":1}}\n").index(1)?;
-/// let error = index.count(&Query::compile("$.a.b")?).unwrap_err();
+/// let engine = Engine::builder().build()?;
+/// let index = engine.bytes("{\"a\":{\"b\":1}}\n").index(1)?;
+/// let error = index.input(&engine).count(&Query::compile("$.a.b")?).unwrap_err();
 /// assert!(matches!(error, Error::Index(IndexError::TooFewLevels { kept: 1, needed: 2 })));
 /// # Ok(())
 /// # }

@@ -1,7 +1,7 @@
 //! Tables of leaves on a device, and questions about them. [`warpath_shared::leaf::table`] has the rules.
 
 use warpath_shared::leaf::Block;
-use warpath_shared::leaf::table::{Aggregate, Column, Instr, Key, OpCode, Order};
+use warpath_shared::leaf::table::{Aggregate, AggregateCode, Column, Instr, Key, OpCode, Order};
 
 use crate::error::Error;
 
@@ -66,14 +66,16 @@ pub struct Part {
 pub struct Grouping {
     /// The number of groups.
     pub groups: u64,
-    /// The number of aggregates that have one number for each group.
-    pub numbers: usize,
+    /// The aggregates that have one number for each group.
+    pub numbers: Vec<AggregateCode>,
     /// Words of each set of each aggregate that has one set for each group.
     pub sets: Vec<u64>,
     /// The tables.
     pub parts: Vec<Part>,
     /// The groups that are wanted; `None` for all.
     pub first: Option<First>,
+    /// True if the sets themselves are wanted, in place of their sizes.
+    pub has_bits: bool,
 }
 
 /// The groups with rows that are first in an order.
@@ -95,8 +97,11 @@ pub struct Numbers {
     pub groups: Option<Vec<u64>>,
     /// For each aggregate of [`Grouping::numbers`] the numbers of these groups.
     pub numbers: Vec<Vec<u64>>,
-    /// For each aggregate of [`Grouping::sets`] the sizes of the sets of these groups.
+    /// For each aggregate of [`Grouping::sets`] the sizes of the sets of these groups. Empty if the sets are
+    /// wanted.
     pub sizes: Vec<Vec<u64>>,
+    /// The sets, if they are wanted: for each aggregate the words of all groups.
+    pub bits: Vec<u32>,
 }
 
 /// Rows of a table.
@@ -117,13 +122,13 @@ pub trait LeafForm: Send + Sync {
     fn room(&self) -> Result<Box<dyn LeafDevice>, Error>;
 }
 
-/// Tables of leaves on a device. Any number of threads may use them; the device evaluates one question after
-/// the other.
+/// Tables of leaves on a device, or on several. Any number of threads may use them; a device evaluates one
+/// question after the other.
 pub trait LeafDevice: Send + Sync {
     /// The name of the device.
     fn name(&self) -> String;
 
-    /// Bytes of the device's memory that are free.
+    /// Bytes of the device's memory that are free; of several devices, those of the one that has most.
     ///
     /// # Errors
     /// [`Error::Device`].

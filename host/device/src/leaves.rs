@@ -1,5 +1,7 @@
 //! Tables of leaves on a device, and questions about them: [`warpath_shared::leaf::table`].
 
+mod several;
+
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -16,6 +18,7 @@ use warpath_shared::leaf::{Block, LANES};
 use warpath_shared::view::{View, ViewMut};
 
 use super::{Accelerator, Downloads, Queues, Slot, launch, stages};
+pub(crate) use several::SeveralLeaves;
 
 /// Tables of leaves on a device, with a queue of their own.
 pub struct DeviceLeaves<A: Accelerator>(Mutex<State<A>>);
@@ -235,7 +238,7 @@ impl<A: Accelerator> State<A> {
     /// Bounds the ranks of the first groups. `None` if most groups are among them.
     fn ranks(&mut self, grouping: &Grouping, first: &First) -> Result<Option<Ranks>, Error> {
         let (groups, First { count: wanted, order, rows }) = (grouping.groups as usize, *first);
-        let aggregates = grouping.numbers as u64;
+        let aggregates = grouping.numbers.len() as u64;
         let is_one = |at: u64| at.is_multiple_of(grouping.groups) && at / grouping.groups < aggregates;
         let subtracts = order.minus == Order::NOTHING || is_one(order.minus);
         if rows >= aggregates || !is_one(order.value) || !subtracts || order.divide == 0 || wanted == 0 {
@@ -246,7 +249,7 @@ impl<A: Accelerator> State<A> {
         launch::<A, stages::First, LeafRanks>(
             device,
             &LeafRanksArgs {
-                numbers: device.view(numbers.get()?, groups * grouping.numbers),
+                numbers: device.view(numbers.get()?, groups * grouping.numbers.len()),
                 order,
                 rows: rows * grouping.groups,
                 ranks: device.view_mut(ranks.room(device, groups)?, groups),
@@ -299,7 +302,7 @@ impl<A: Accelerator> State<A> {
     fn first(&mut self, grouping: &Grouping, bound: &Ranks) -> Result<Numbers, Error> {
         let (groups, places) = (grouping.groups as usize, bound.count as usize);
         let Self { device, numbers, sizes, ranks, of_ranks, found, .. } = self;
-        let lists = 1 + grouping.numbers + grouping.sets.len();
+        let lists = 1 + grouping.numbers.len() + grouping.sets.len();
         device.zero(of_ranks.room(device, 1)?, 0, 1)?;
         sizes.room(device, groups * grouping.sets.len())?;
         launch::<A, stages::First, LeafFirst>(
@@ -307,7 +310,7 @@ impl<A: Accelerator> State<A> {
             &LeafFirstArgs {
                 ranks: device.view(ranks.get()?, groups),
                 last: bound.last,
-                numbers: device.view(numbers.get()?, groups * grouping.numbers),
+                numbers: device.view(numbers.get()?, groups * grouping.numbers.len()),
                 sizes: device.view(sizes.get()?, groups * grouping.sets.len()),
                 found: device.view_mut(found.room(device, places * lists)?, places * lists),
                 places: bound.count,
@@ -328,8 +331,8 @@ impl<A: Accelerator> State<A> {
         sorted.sort_unstable_by_key(|place| of_places[*place]);
         let list = |list: &[u64]| sorted.iter().map(|place| list[*place]).collect::<Vec<_>>();
         let mut lists: Vec<Vec<u64>> = lists.chunks(places).map(list).collect();
-        let sizes = lists.split_off(grouping.numbers);
-        Ok(Numbers { groups: Some(list(of_places)), numbers: lists, sizes })
+        let sizes = lists.split_off(grouping.numbers.len());
+        Ok(Numbers { groups: Some(list(of_places)), numbers: lists, sizes, bits: Vec::new() })
     }
 }
 
@@ -407,7 +410,7 @@ impl<A: Accelerator> LeafDevice for DeviceLeaves<A> {
     fn group(&self, grouping: &Grouping) -> Result<Numbers, Error> {
         let mut state = self.state();
         let groups = grouping.groups as usize;
-        let numbers = groups * grouping.numbers;
+        let numbers = groups * grouping.numbers.len();
         let bits = groups * grouping.sets.iter().sum::<u64>() as usize;
         {
             let State { device, numbers: all, bits: sets, .. } = &mut *state;
@@ -418,17 +421,21 @@ impl<A: Accelerator> LeafDevice for DeviceLeaves<A> {
             state.find(part.table, &part.program)?;
             state.add(part, grouping, numbers, bits)?;
         }
-        if !grouping.sets.is_empty() {
+        let has_sizes = !grouping.sets.is_empty() && !grouping.has_bits;
+        if has_sizes {
             state.count_bits(grouping)?;
         }
         if let Some(first) = &grouping.first
+            && !grouping.has_bits
             && let Some(ranks) = state.ranks(grouping, first)?
         {
             return state.first(grouping, &ranks);
         }
         let zeros = |count: usize| (0..count).map(|_| vec![0; groups]).collect::<Vec<_>>();
-        let (numbers, sizes) = (zeros(grouping.numbers), zeros(grouping.sets.len()));
-        let mut found = Numbers { groups: None, numbers, sizes };
+        let sizes = zeros(if has_sizes { grouping.sets.len() } else { 0 });
+        let all_bits = vec![0; if grouping.has_bits { bits } else { 0 }];
+        let numbers = zeros(grouping.numbers.len());
+        let mut found = Numbers { groups: None, numbers, sizes, bits: all_bits };
         let mut downloads = Downloads::new(&state.device);
         for (number, to) in found.numbers.iter_mut().enumerate() {
             downloads.add(&state.numbers, number * groups, to)?;
@@ -436,6 +443,7 @@ impl<A: Accelerator> LeafDevice for DeviceLeaves<A> {
         for (number, to) in found.sizes.iter_mut().enumerate() {
             downloads.add(&state.sizes, number * groups, to)?;
         }
+        downloads.add(&state.bits, 0, &mut found.bits)?;
         downloads.run()?;
         Ok(found)
     }

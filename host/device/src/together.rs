@@ -7,9 +7,12 @@ use warpath_answer::forms::Forms;
 use warpath_answer::resident::{KeepForm, Kept, Pieces, Room};
 use warpath_answer::stage::{Evaluation, Stage};
 use warpath_core::error::Error;
+use warpath_core::leaves::{LeafDevice, LeafForm};
 use warpath_cpu::bitmap::maker::{BitmapForm, BitmapMaker, PlanDevice};
 use warpath_cpu::twig::standing::{Documents, TwigForm, TwigWorker};
 use warpath_shared::units::Level;
+
+use super::leaves::SeveralLeaves;
 
 /// Backends of one kind whose workers take partitions from the same queue.
 pub struct Together {
@@ -30,6 +33,7 @@ impl Together {
         take_turns::<dyn TwigForm>(&mut forms, &backends, |turns| Box::new(turns));
         take_turns::<dyn BitmapForm>(&mut forms, &backends, |turns| Box::new(turns));
         take_turns::<dyn KeepForm>(&mut forms, &backends, |turns| Box::new(turns));
+        take_turns::<dyn LeafForm>(&mut forms, &backends, |turns| Box::new(turns));
         Ok(Self { backends, forms })
     }
 
@@ -141,6 +145,15 @@ impl BitmapForm for Turns {
 
     fn evaluator(&self) -> Result<Box<dyn PlanDevice>, Error> {
         self.form::<dyn BitmapForm>(0)?.0.evaluator()
+    }
+}
+
+/// Each backend has some of the tables.
+impl LeafForm for Turns {
+    fn room(&self) -> Result<Box<dyn LeafDevice>, Error> {
+        let room = |number| self.form::<dyn LeafForm>(number)?.0.room();
+        let rooms = (0..self.0.len()).map(room).collect::<Result<_, Error>>()?;
+        Ok(Box::new(SeveralLeaves::new(rooms)))
     }
 }
 

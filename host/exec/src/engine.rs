@@ -584,12 +584,20 @@ impl Engine {
 
     /// Chooses the backend for inputs whose partitions are kept in memory.
     pub(crate) fn choose_to_keep(&self, plain_bytes: u64) -> Result<Chosen, Error> {
-        let chosen = self.choose(Purpose::Other, plain_bytes)?;
-        let Some(form) = chosen.backend().forms().get::<dyn KeepForm>() else { return Ok(chosen) };
+        Ok(self.keeping(self.choose(Purpose::Other, plain_bytes)?))
+    }
+
+    /// The choice for programs over the partitions that a backend keeps.
+    pub(crate) fn over_kept(&self, backend: &Arc<dyn Backend>) -> Chosen {
+        self.keeping(self.chosen(Buffers::new(backend.clone()), None))
+    }
+
+    fn keeping(&self, chosen: Chosen) -> Chosen {
+        let Some(form) = chosen.backend().forms().get::<dyn KeepForm>() else { return chosen };
         let (size, workers) = form.partitions();
         let partition_size = self.settings.partition_size.unwrap_or(size);
         let chosen = Chosen { partition_size, workers: self.settings.workers.unwrap_or(workers), ..chosen };
-        Ok(chosen.within(&self.settings.limits))
+        chosen.within(&self.settings.limits)
     }
 
     /// The choice for reading the partitions that are kept, with as many workers as are best for that. A

@@ -37,7 +37,6 @@ mod given;
 #[cfg(feature = "store")]
 mod groups;
 mod held;
-#[cfg(feature = "store")]
 mod loaded;
 #[cfg(feature = "lz4")]
 mod lz4;
@@ -76,10 +75,10 @@ pub(crate) use given::{Given, Held, Inputs};
 #[cfg(feature = "store")]
 pub(crate) use groups::LineGroups;
 pub(crate) use held::{HeldLines, whole};
-#[cfg(feature = "store")]
 pub use loaded::LoadedInput;
 #[cfg(feature = "store")]
 pub(crate) use loaded::{Contents, Identity, Placed, lines, slice_end};
+pub(crate) use loaded::{KeptInput, Partition, PartitionText};
 #[cfg(feature = "store")]
 pub(crate) use part::{
     EXTERNAL, PartText, Slice, StoredPart, WITHIN, begins_within, has_no_lines, text_of, text_of_group,
@@ -97,7 +96,7 @@ pub use source::{FindsRecords, RecordLines, RecordsTally, Source};
 pub(crate) use stored::LOG;
 #[cfg(feature = "store")]
 pub(crate) use stored::{check_part, is_store, why_foreign};
-pub(crate) use text::{BYTE_ORDER_MARK, Extract, KeptText, Text};
+pub(crate) use text::{BYTE_ORDER_MARK, Extract, Text};
 #[cfg(feature = "store")]
 pub(crate) use text::{Counts, KnownLeaves, KnownSchema};
 pub use values::ValueLayout;

@@ -9,8 +9,8 @@
 //! | [`document`] | inputs that are one JSON document |
 //! | [`stream`] | workers, and their results in order |
 //! | [`channel`] | results in a bounded channel |
-//! | [`resident`] | an index that is kept in memory and queried again |
-//! | [`loaded`] | inputs that stay in memory, as leaves and compressed lines |
+//! | [`resident`] | inputs that stay in memory; text with its structural index |
+//! | [`loaded`] | their form as leaves and compressed lines |
 //! | `index_file` | a structural index in a file |
 //! | [`aggregate`] | counts, distinct values, statistics, samples and sorted rows |
 //! | [`bitmap`] | bitmap indexes built from inputs, and evaluated on the CPU or a device |

@@ -4,7 +4,7 @@
 mod tests;
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,57 +18,16 @@ use warpath_plan::Evaluated;
 use warpath_resident::{DeviceTable, Dictionaries, Segment};
 
 use crate::engine::Engine;
-pub use crate::input::LoadedInput;
+use crate::input::LoadedInput;
 use crate::input::{
     Buffers, Contents, Identity, OpenedSource, Placed, Source, Text, begins_within, text_of_group,
 };
-use crate::operators::Input;
+use crate::resident::{Loaded, LoadedInputs};
 use crate::stream::{EachValue, Ordered};
 use crate::trace::Operation;
 
 /// Bytes of text of a segment that is made of text. A longer line makes its segment longer.
 const SEGMENT_BYTES: usize = 32 << 20;
-
-/// Inputs in memory, in the state in which they were loaded. Cheap to clone; any number of threads may
-/// evaluate questions at once. [`Engine::load`] makes them.
-///
-/// Members of records are packed numbers and codes. Conditions, counts, groups and statistics of members are
-/// evaluated on these. Whatever else is wanted is evaluated on the lines, which are compressed in memory and
-/// come back byte for byte. Results are those over the inputs themselves, and so are line numbers and
-/// offsets.
-///
-/// ```
-/// use warpath::aggregate::DEFAULT_MEMORY;
-/// use warpath::{Engine, Loaded, Predicate, Query, Source};
-///
-/// # fn main() -> Result<(), warpath::Error> {
-/// let tweets = "{\"lang\":\"nl\",\"n\":1}\n{\"lang\":\"en\",\"n\":2}\n{\"lang\":\"nl\",\"n\":3}\n";
-/// let engine = Engine::builder().build()?;
-/// let loaded: Loaded = engine.load(vec![Source::Bytes("tweets".into(), tweets.into())])?;
-/// let large = || Ok::<_, warpath::Error>(loaded.input(&engine).matching(&Predicate::parse("$.n > 1")?));
-/// assert_eq!(large()?.count(&Query::compile("$.lang")?)?, 2);
-/// assert_eq!(large()?.distinct(&[Query::compile("$.lang")?], DEFAULT_MEMORY)?.distinct()?, 2);
-/// # Ok(())
-/// # }
-/// ```
-#[derive(Clone, Debug, Default)]
-pub struct Loaded(Arc<LoadedInputs>);
-
-#[derive(Default)]
-struct LoadedInputs {
-    inputs: Vec<LoadedInput>,
-    /// The numbers of the inputs that are files.
-    by_path: HashMap<PathBuf, usize>,
-    /// The device that has the leaves, too.
-    device: Option<Arc<dyn LeafDevice>>,
-    dictionaries: Arc<Dictionaries>,
-}
-
-impl std::fmt::Debug for LoadedInputs {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("LoadedInputs").field("inputs", &self.inputs).finish_non_exhaustive()
-    }
-}
 
 /// The identity of a file; `None` for other sources.
 fn identity(source: &Source) -> Option<Identity> {
@@ -125,6 +84,9 @@ impl Loaded {
         sources: Vec<Source>,
         mut skip: impl FnMut(&str, Error) -> Result<(), Error>,
     ) -> Result<Self, Error> {
+        if self.0.inputs.iter().any(|input| input.levels().is_some()) {
+            return Err(Error::Usage("text with its index is not renewed: it is indexed again".into()));
+        }
         let dictionaries = self.0.dictionaries.clone();
         let device = match &self.0.device {
             Some(device) => Some(device.clone()),
@@ -142,19 +104,21 @@ impl Loaded {
         for source in sources {
             let identity = identity(&source);
             let of_path = identity.as_ref().and_then(|identity| self.of_path(&identity.path));
-            if let Some(known) = of_path.filter(|known| known.contents().identity == identity) {
+            if let Some(known) =
+                of_path.filter(|known| known.contents().is_some_and(|it| it.identity == identity))
+            {
                 room.take(known.memory())?;
                 inputs.push(known.clone());
                 continue;
             }
             let (name, used) = (source.name(), room.used.load(Ordering::Relaxed));
-            let old = of_path.and_then(|old| grown(old.contents(), identity.as_ref()?, &source));
+            let old = of_path.and_then(|old| grown(old.contents()?, identity.as_ref()?, &source));
             let contents = match old {
                 Some((old, rest)) => load_rest(engine, old, rest, &dictionaries, &room),
                 None => load(engine, source, &dictionaries, &room),
             };
             match contents.and_then(|contents| on_device(contents, device.as_ref())) {
-                Ok(contents) => inputs.push(LoadedInput::new(Contents { identity, ..contents })),
+                Ok(contents) => inputs.push(LoadedInput::of(Arc::new(Contents { identity, ..contents }))),
                 Err(error) => {
                     room.used.store(used, Ordering::Relaxed);
                     skip(&name, error)?;
@@ -163,7 +127,7 @@ impl Loaded {
         }
         let mut by_path = HashMap::with_capacity(inputs.len());
         for (number, input) in inputs.iter().enumerate() {
-            if let Some(identity) = &input.contents().identity {
+            if let Some(identity) = input.contents().and_then(|contents| contents.identity.as_ref()) {
                 by_path.entry(identity.path.clone()).or_insert(number);
             }
         }
@@ -192,43 +156,6 @@ impl Loaded {
             }
         };
         sources.into_iter().map(loaded).collect()
-    }
-
-    /// The inputs, each with its name.
-    #[must_use]
-    pub fn inputs(&self) -> &[LoadedInput] {
-        &self.0.inputs
-    }
-
-    /// All inputs, one after the other.
-    #[must_use]
-    pub fn input(&self, engine: &Engine) -> Input<'static> {
-        engine.input(self.0.inputs.iter().cloned().map(Source::Loaded).collect())
-    }
-
-    /// The number of lines of all inputs, blank and malformed ones too.
-    #[must_use]
-    pub fn lines(&self) -> u64 {
-        self.0.inputs.iter().map(LoadedInput::lines).sum()
-    }
-
-    /// Bytes of text of all inputs.
-    #[must_use]
-    pub fn text_bytes(&self) -> u64 {
-        self.0.inputs.iter().map(LoadedInput::text_bytes).sum()
-    }
-
-    /// The name of the device that has the leaves, and the bytes that they take there.
-    #[must_use]
-    pub fn device(&self) -> Option<(String, u64)> {
-        let bytes = self.0.inputs.iter().filter_map(LoadedInput::table).map(DeviceTable::bytes).sum();
-        Some((self.0.device.as_ref()?.name(), bytes))
-    }
-
-    /// Bytes of host memory of all inputs.
-    #[must_use]
-    pub fn memory(&self) -> u64 {
-        self.0.dictionaries.bytes() + self.0.inputs.iter().map(LoadedInput::memory).sum::<u64>()
     }
 }
 
@@ -283,10 +210,9 @@ fn load(
 ) -> Result<Contents, Error> {
     let name: Arc<str> = source.name().into();
     match source {
-        Source::Loaded(input) => {
-            room.take(input.memory())?;
-            let Contents { segments, begins_within, .. } = &**input.contents();
-            let (segments, begins_within) = (segments.clone(), *begins_within);
+        Source::Loaded(ref input) if let Some(contents) = input.contents() => {
+            room.take(contents.memory())?;
+            let (segments, begins_within) = (contents.segments.clone(), contents.begins_within);
             Ok(Contents { name, identity: None, segments, table: None, begins_within })
         }
         source if source.is_stored() => match source.open(pool::cores())? {

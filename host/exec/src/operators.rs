@@ -35,7 +35,8 @@ use crate::planning::Explained;
 #[cfg(feature = "arrow")]
 use crate::record_batches::RecordBatches;
 use crate::request::Request;
-use crate::resident::ResidentIndex;
+use crate::resident;
+use crate::resident::Loaded;
 #[cfg(feature = "arrow")]
 use crate::stream::Nested;
 use crate::stream::{
@@ -521,15 +522,20 @@ impl<'a> Input<'a> {
     }
 
     /// Reads and indexes all inputs, and keeps text and index in memory, where the backend reads them best,
-    /// for many queries. The index has `levels` levels; [`Program::levels`] is the number that a program
-    /// reads.
+    /// for many programs. The index has `levels` levels; [`Program::levels`] is the number that a program
+    /// reads. A program that reads more ends with
+    /// [`IndexError::TooFewLevels`](warpath_core::error::IndexError::TooFewLevels).
+    ///
+    /// On a device, that includes the text. Plain files are then read to the device alone, because the host
+    /// needs twice as long to keep a copy. A partition's text is copied back when a result first needs it on
+    /// the host, for example to show matches, and stays there. [`Loaded`] has an example.
     ///
     /// # Errors
     /// The errors of the inputs, except malformed records;
     /// [`DeviceError::IndexTooLarge`](warpath_core::error::DeviceError::IndexTooLarge) if the index does not
     /// fit a device's memory.
-    pub fn index(self, levels: Level) -> Result<ResidentIndex, Error> {
-        ResidentIndex::build(self.0, levels)
+    pub fn index(self, levels: Level) -> Result<Loaded, Error> {
+        resident::index(self.0, levels)
     }
 
     /// Reads this input with its index file. The index is first compared with the input: its size, its time,

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use warpath_answer::answer::Want;
 use warpath_answer::backend::{Evaluation, Stage};
-use warpath_core::error::{Error, PlanError};
+use warpath_core::error::{Error, IndexError, PlanError};
 use warpath_lang::elements::AsOne;
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::{Program, Query};
@@ -20,7 +20,7 @@ use crate::beside;
 use crate::bitmap::ask::{BitmapEngine, Indexed};
 use crate::engine::{Chosen, Engine};
 use crate::index_file::CheckedIndex;
-use crate::input::{Inputs, Selection, Source};
+use crate::input::{Inputs, KeptInput, Selection, Source};
 use crate::request::Request;
 use crate::stream::Early;
 
@@ -32,6 +32,8 @@ pub(crate) struct Planned {
     pub program: Program,
     pub selected: Option<Arc<Selection>>,
     pub levels: Option<Arc<CheckedIndex>>,
+    /// The inputs, if their indexes in memory serve the program.
+    pub kept: Option<Vec<Arc<KeptInput>>>,
     /// True if the caller named the index.
     pub is_named: bool,
     pub early: Early,
@@ -91,8 +93,15 @@ pub(crate) fn plan(request: &mut Request<'_>, program: Program, want: Want) -> R
         return Err(PlanError::new("a test of a column requires an index that has it", found).into());
     }
     let program = with_condition(program, rest, want)?;
+    let kept = kept(engine, inputs, &program, want, &mut unused)?;
     let plain = facts.selected.as_ref().map_or(facts.bytes.plain(), |selected| selected.bytes);
-    let chosen = engine.choose(Purpose::Results(&program), plain)?;
+    let chosen = match kept.as_deref() {
+        Some([first, ..]) => {
+            facts.in_memory = Some(first.levels);
+            engine.over_kept(&first.backend)
+        }
+        _ => engine.choose(Purpose::Results(&program), plain)?,
+    };
     // The partitions of an index have the lengths that they have, whatever a budget allows.
     let may_use = facts.selected.is_none()
         && !matches!(facts.bytes, Bytes::Part(_))
@@ -103,7 +112,36 @@ pub(crate) fn plan(request: &mut Request<'_>, program: Program, want: Want) -> R
     let evaluated = Evaluated::Program { program: &program, want, is_digested: request.digest.is_some() };
     let mut plan = request.engine.plan(&chosen, evaluated, false, facts, unused)?;
     plan.pruned = pruned;
-    Ok(Planned { plan, chosen, program, selected: request.selected.take(), levels, is_named, early })
+    let selected = request.selected.take();
+    Ok(Planned { plan, chosen, program, selected, levels, kept, is_named, early })
+}
+
+/// The inputs, if their indexes in memory serve a program.
+fn kept(
+    engine: &Engine,
+    inputs: &Inputs<'_>,
+    program: &Program,
+    want: Want,
+    unused: &mut Vec<Unused>,
+) -> Result<Option<Vec<Arc<KeptInput>>>, Error> {
+    let Some(all) = inputs.kept() else { return Ok(None) };
+    let why = if all.iter().any(|input| input.strict != engine.is_strict()) {
+        "records are checked otherwise than when it was made"
+    } else if engine.limits().record().is_some() {
+        "the lengths of all records are checked"
+    } else if want.on_device {
+        "columns that stay on a device are made of the text"
+    } else if engine.format() != Format::Ndjson {
+        "the input is one JSON document"
+    } else {
+        let (kept, needed) = (all.iter().map(|input| input.levels).min(), program.levels());
+        return match kept {
+            Some(kept) if needed > kept => Err(IndexError::TooFewLevels { kept, needed }.into()),
+            _ => Ok(Some(all)),
+        };
+    };
+    unused.push(Unused::new("the index in memory", why, true));
+    Ok(None)
 }
 
 /// The plan of a program's results, for `explain`.

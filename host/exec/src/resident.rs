@@ -1,25 +1,28 @@
-//! An index that is kept in memory for many queries.
+//! Inputs that stay in memory for many questions.
 
+#[cfg(feature = "store")]
+use std::collections::HashMap;
+#[cfg(feature = "store")]
+use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
 
-use warpath_answer::answer::Want;
-use warpath_answer::backend::Backend;
-use warpath_answer::resident::{HostText, KeepForm, Kept, Pieces};
-use warpath_core::cancel::CancelToken;
-use warpath_core::error::{DeviceError, Error, IndexError};
+use warpath_answer::resident::{KeepForm, Kept, Pieces};
+use warpath_core::error::{DeviceError, Error};
+#[cfg(feature = "store")]
+use warpath_core::leaves::LeafDevice;
+use warpath_cpu::keep;
 use warpath_cpu::strict::Checked;
-use warpath_cpu::{keep, text_memory};
-use warpath_lang::program::{Program, Query};
 use warpath_plan::Evaluated;
-use warpath_shared::units::{ByteOffset, Level};
+#[cfg(feature = "store")]
+use warpath_resident::Dictionaries;
+use warpath_shared::units::Level;
 
-use crate::engine::{Chosen, OnError};
-use crate::input::{Buffers, KeptText, Text};
-use crate::limits::RunLimits;
+use crate::engine::Engine;
+use crate::input::{Buffers, KeptInput, LoadedInput, Partition, Source, Text};
+use crate::operators::Input;
 use crate::request::Request;
-use crate::stream::{Answers, Batch, EachValue, Hits, Ordered, Origin, Programs, Store, Stored};
+use crate::stream::{EachValue, Ordered};
 use crate::trace::Operation;
 
 /// Levels of an index by default. A path reads one level for each of its segments, including those in its
@@ -37,136 +40,103 @@ use crate::trace::Operation;
 /// ```
 pub const DEFAULT_LEVELS: Level = 8;
 
-/// Inputs that were read and indexed, and stay in memory. The data that queries read is where the backend
-/// reads it best.
+/// Inputs in memory, in the state in which they were loaded. Cheap to clone; any number of threads may
+/// evaluate questions at once. Later changes of files have no effect.
 ///
-/// On a device, that includes the text. Plain files are then read to the device alone, because the host needs
-/// twice as long to keep a copy. A partition's text is copied back when a query first needs it on the host,
-/// for example to show matches, and stays there. See [`Input::index`](crate::operators::Input::index).
+/// There are two forms. `Engine::load`, of the feature `store`, makes *leaves*: members of records are packed
+/// numbers and codes, on which conditions, counts, groups and statistics of members are evaluated. Whatever
+/// else is wanted is evaluated on the lines, which are compressed in memory. [`Input::index`] keeps the *text*
+/// with its structural index where the backend reads it best, so that programs find any path fast.
 ///
-/// Results refer to the inputs as they were read; later changes of a file have no effect. Cheap to clone;
-/// several threads may query it at once.
+/// Results, line numbers and offsets are those over the inputs themselves.
 ///
 /// ```
-/// use warpath::{Engine, Query, ResidentIndex};
+/// use warpath::{Engine, Loaded, Query};
 ///
 /// # fn main() -> Result<(), warpath::Error> {
-/// let queries = [Query::compile("$.user.lang")?, Query::compile("$.id")?];
-/// let input = Engine::builder().build()?.bytes("{\"id\":7,\"user\":{\"lang\":\"nl\"}}\n");
-/// let index: ResidentIndex = input.index(2)?;
-/// for query in &queries {
-///     assert_eq!(index.count(query)?, 1);
+/// let engine = Engine::builder().build()?;
+/// let loaded: Loaded = engine.bytes("{\"id\":7,\"user\":{\"lang\":\"nl\"}}\n").index(2)?;
+/// for path in ["$.user.lang", "$.id"] {
+///     assert_eq!(loaded.input(&engine).count(&Query::compile(path)?)?, 1);
 /// }
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone)]
-pub struct ResidentIndex {
-    partitions: Arc<Partitions>,
-    chosen: Chosen,
-    /// The limits of queries.
-    limits: RunLimits,
-    on_error: OnError,
-    levels: Level,
+#[derive(Clone, Default)]
+pub struct Loaded(pub(crate) Arc<LoadedInputs>);
+
+#[derive(Default)]
+pub(crate) struct LoadedInputs {
+    pub inputs: Vec<LoadedInput>,
+    /// The numbers of the inputs that are files.
+    #[cfg(feature = "store")]
+    pub by_path: HashMap<PathBuf, usize>,
+    /// The device that has the leaves, too.
+    #[cfg(feature = "store")]
+    pub device: Option<Arc<dyn LeafDevice>>,
+    #[cfg(feature = "store")]
+    pub dictionaries: Arc<Dictionaries>,
 }
 
-/// A partition with its index.
-struct Partition {
-    /// Set when the text is in host memory.
-    text: OnceLock<KeptText>,
-    /// Held by the thread that copies the text from the device.
-    copying: Mutex<()>,
-    len: usize,
-    offset: ByteOffset,
-    kept: Box<dyn Kept>,
-    /// Set if the partition was checked strictly and its first line is faulty: the faults, and the text that
-    /// was indexed in place of the partition's own.
-    faulty: Option<(Checked, Vec<u8>)>,
-}
-
-impl Partition {
-    /// A partition whose text is in host memory.
-    fn on_host(text: KeptText, kept: Box<dyn Kept>, faulty: Option<(Checked, Vec<u8>)>) -> Self {
-        let (len, offset) = (text.len(), text.offset());
-        Self { text: text.into(), copying: Mutex::default(), len, offset, kept, faulty }
-    }
-
-    /// A partition whose text is on a device only.
-    fn on_device(len: usize, offset: ByteOffset, kept: Box<dyn Kept>) -> Self {
-        Self { text: OnceLock::new(), copying: Mutex::default(), len, offset, kept, faulty: None }
-    }
-
-    /// Bytes of the text's memory and of the index. A text that is on a device only counts, because it may
-    /// come to the host.
-    fn memory(&self) -> u64 {
-        self.text.get().map_or(self.len as u64, KeptText::memory) + self.kept.memory()
+impl std::fmt::Debug for Loaded {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Loaded").field("inputs", &self.0.inputs).finish_non_exhaustive()
     }
 }
 
-/// A partition's text for its backend.
-struct PartitionText<'a>(&'a Partition, &'a dyn Backend);
-
-impl PartitionText<'_> {
-    /// The text in host memory, where it is copied if necessary.
-    fn kept(&self) -> Result<&KeptText, Error> {
-        let Self(Partition { text, copying, len, offset, kept, .. }, backend) = *self;
-        if let Some(text) = text.get() {
-            return Ok(text);
-        }
-        // A thread that panicked while it held this lock has set nothing.
-        let _one = copying.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(text) = text.get() {
-            return Ok(text);
-        }
-        let mut memory = text_memory(backend, *len)?;
-        kept.copy_text(&mut memory[..*len])?;
-        Ok(text.get_or_init(|| KeptText::new(memory, *len, *offset)))
-    }
-}
-
-impl HostText for PartitionText<'_> {
-    fn held(&self) -> Option<&[u8]> {
-        self.0.text.get().map(KeptText::bytes)
+impl Loaded {
+    /// The inputs, each with its name.
+    #[must_use]
+    pub fn inputs(&self) -> &[LoadedInput] {
+        &self.0.inputs
     }
 
-    fn bytes(&self) -> Result<&[u8], Error> {
-        self.kept().map(KeptText::bytes)
-    }
-}
-
-/// The partitions, each with the input that it belongs to, and the backend that keeps them.
-struct Partitions {
-    all: Vec<(Origin, Partition)>,
-    backend: Arc<dyn Backend>,
-}
-
-impl Store for Partitions {
-    fn origin(&self, number: usize) -> Option<Origin> {
-        self.all.get(number).map(|(origin, _)| origin.clone())
+    /// All inputs, one after the other. An engine that is as strict as the one that indexed the text, and has
+    /// no limit for the length of a record, evaluates programs over the index. Other engines read the text.
+    #[must_use]
+    pub fn input(&self, engine: &Engine) -> Input<'static> {
+        engine.input(self.0.inputs.iter().cloned().map(Source::Loaded).collect())
     }
 
-    fn answer(&self, number: usize, program: &Program, want: Want) -> Result<Stored, Error> {
-        let Some((_, partition)) = self.all.get(number) else {
-            return Err(Error::Internal(format!("no partition {number} is kept")));
-        };
-        let since = Instant::now();
-        let Partition { len, offset, kept, faulty, .. } = partition;
-        let text = PartitionText(partition, &*self.backend);
-        let answer = match faulty {
-            None => kept.answer(&text, program, want)?,
-            Some((checked, blanked)) => {
-                let mut answer = kept.answer(&&blanked[..], program, want)?;
-                checked.add_faults(&mut answer, program, want);
-                answer
-            }
-        };
-        // The receiver of the text may read all of it.
-        let is_given = want.matches || want.records || answer.pieces.iter().any(|it| !it.faults.is_empty());
-        let text = match text.held() {
-            None if !is_given => Text::unseen(*len, *offset),
-            _ => text.kept()?.text(),
-        };
-        Ok(Stored { text, answer, reading: Duration::ZERO, answering: since.elapsed() })
+    /// The number of lines of all inputs, blank and malformed ones too.
+    #[must_use]
+    pub fn lines(&self) -> u64 {
+        self.0.inputs.iter().map(LoadedInput::lines).sum()
+    }
+
+    /// Bytes of text of all inputs.
+    #[must_use]
+    pub fn text_bytes(&self) -> u64 {
+        self.0.inputs.iter().map(LoadedInput::text_bytes).sum()
+    }
+
+    /// The name of the device that has the leaves, or the text with its index, and the bytes that they take
+    /// there.
+    #[must_use]
+    pub fn device(&self) -> Option<(String, u64)> {
+        let mut of_inputs = self.0.inputs.iter().filter_map(LoadedInput::on_device);
+        let Some((name, first)) = of_inputs.next() else { return self.device_without_inputs() };
+        Some((name, first + of_inputs.map(|(_, bytes)| bytes).sum::<u64>()))
+    }
+
+    #[cfg(feature = "store")]
+    fn device_without_inputs(&self) -> Option<(String, u64)> {
+        Some((self.0.device.as_ref()?.name(), 0))
+    }
+
+    #[cfg(not(feature = "store"))]
+    fn device_without_inputs(&self) -> Option<(String, u64)> {
+        None
+    }
+
+    /// Bytes of host memory of all inputs.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        #[cfg(feature = "store")]
+        let shared = self.0.dictionaries.bytes();
+        #[cfg(not(feature = "store"))]
+        let shared = 0;
+        shared + self.0.inputs.iter().map(LoadedInput::memory).sum::<u64>()
     }
 }
 
@@ -182,201 +152,84 @@ fn too_large(error: Error, kept: u64) -> Error {
     }
 }
 
-impl ResidentIndex {
-    pub(crate) fn build(mut input: Request<'_>, levels: Level) -> Result<Self, Error> {
-        let facts = input.facts();
-        // The length of an input that is not a plain file is unknown before it is read.
-        let plain = facts.bytes.plain();
-        let mut chosen = input.engine.choose_to_keep(plain)?;
-        let plan = input.planned_on(&chosen, Evaluated::Resident, facts)?;
-        let Request { engine, inputs, .. } = input;
-        let on_error = engine.on_error();
-        chosen.begin(Operation::Index, || inputs.names());
-        let loading = engine.to_load(&chosen);
-        let backend = chosen.backend();
-        if let Some(form) = backend.forms().get::<dyn KeepForm>()
-            && let room = form.room(plain, chosen.partition_size, levels)?
-            && plain > 0
-            && room.needed > room.free
-        {
-            return Err(DeviceError::IndexTooLarge { needed: room.needed, free: room.free }.into());
-        }
-        let mut partitions = Vec::new();
-        let (backend, is_strict, kept_bytes) = (backend.clone(), chosen.strict, AtomicU64::new(0));
-        // Strict checks are made on the host, which then keeps the text that it has read.
-        let unread = !is_strict && backend.forms().get::<dyn KeepForm>().is_some();
-        let store = backend.clone();
-        let count = move |kept: Result<Box<dyn Kept>, Error>| {
-            let kept = kept.map_err(|error| too_large(error, kept_bytes.load(Ordering::Relaxed)))?;
-            kept_bytes.fetch_add(kept.memory(), Ordering::Relaxed);
-            Ok::<_, Error>(kept)
-        };
-        let make = move |number: usize, text: &mut Text<'_>| {
-            let keep = |text: &[u8]| count(keep(&*backend, number, text, levels));
-            if let Some(file) = text.file()
-                && let Some(form) = backend.forms().get::<dyn KeepForm>()
-            {
-                let (len, offset) = (text.len(), text.offset());
-                let read = &mut |at: usize, piece: &mut [u8]| file.read_exact(piece, offset + at as u64);
-                let pieces = Pieces { len, offset: file.base() + offset, read };
-                let kept = count(form.keep(number, pieces, levels))?;
-                return Ok(vec![Partition::on_device(len, offset, kept)]);
-            }
-            let text = text.take_kept()?;
-            let checked = if is_strict { Checked::of(text.bytes()) } else { Checked::default() };
-            let Some(begin) = checked.first_fault() else {
-                let kept = keep(text.bytes())?;
-                return Ok(vec![Partition::on_host(text, kept, None)]);
-            };
-            // The lines before the first faulty one are a partition of their own, so that their result is
-            // separate.
-            let blanked = checked.blanked(text.bytes());
-            let (good, rest) = text.split_at(begin);
-            let mut made = Vec::new();
-            if begin > 0 {
-                let kept = keep(good.bytes())?;
-                made.push(Partition::on_host(good, kept, None));
-            }
-            let kept = keep(&blanked)?;
-            made.push(Partition::on_host(rest, kept, Some((checked, blanked))));
-            Ok(made)
-        };
-        let lines = |made: &Vec<Partition>| made.iter().map(|partition| partition.kept.lines() as u64).sum();
-        // Workers read into the memory in which texts stay.
-        let buffers = Buffers::to_keep(store.clone(), unread);
-        let (mut wanted, limit) = (0, engine.limits().memory().map_or(u64::MAX, |memory| memory as u64));
-        for made in Ordered::<EachValue<_>>::of_each(inputs, &loading, plan, buffers, lines, make) {
-            let (origin, made) = made?;
-            wanted += made.iter().map(Partition::memory).sum::<u64>();
-            if wanted > limit {
-                return Err(Error::Memory { what: "a resident index", wanted, limit });
-            }
-            partitions.extend(made.into_iter().map(|partition| (origin.clone(), partition)));
-        }
-        let limits = RunLimits::default();
-        let partitions = Arc::new(Partitions { all: partitions, backend: store });
-        Ok(Self { partitions, chosen, limits, on_error, levels })
-    }
-
-    /// Lets a token cancel queries of this clone. Limits of the input do not hold for queries.
-    ///
-    /// ```
-    /// use warpath::{CancelToken, Engine, Error, Query};
-    ///
-    /// # fn main() -> Result<(), Error> {
-    /// let index = Engine::builder().build()?.bytes("{\"a\":1}\n").index(1)?;
-    /// let token = CancelToken::new();
-    /// token.cancel();
-    /// let count = index.clone().cancel(&token).count(&Query::compile("$.a")?);
-    /// assert!(matches!(count, Err(Error::Cancelled)));
-    /// assert_eq!(index.count(&Query::compile("$.a")?)?, 1);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn cancel(mut self, token: &CancelToken) -> Self {
-        self.limits.add_token(token);
-        self
-    }
-
-    /// Sets the time at which queries of this clone end with [`Error::DeadlineExceeded`].
-    ///
-    /// ```
-    /// use std::time::Instant;
-    ///
-    /// use warpath::{Engine, Error, Query};
-    ///
-    /// # fn main() -> Result<(), Error> {
-    /// let index = Engine::builder().build()?.bytes("{\"a\":1}\n").index(1)?;
-    /// let late = index.deadline(Instant::now());
-    /// assert!(matches!(late.count(&Query::compile("$.a")?), Err(Error::DeadlineExceeded)));
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn deadline(mut self, deadline: Instant) -> Self {
-        self.limits.add_deadline(deadline);
-        self
-    }
-
-    /// Sets the longest time of each query of this clone.
-    ///
-    /// ```
-    /// use std::time::Duration;
-    ///
-    /// use warpath::{Engine, Query};
-    ///
-    /// # fn main() -> Result<(), warpath::Error> {
-    /// let index = Engine::builder().build()?.bytes("{\"a\":1}\n").index(1)?;
-    /// assert_eq!(index.timeout(Duration::from_secs(60)).count(&Query::compile("$.a")?)?, 1);
-    /// # Ok(())
-    /// # }
-    /// ```
-    #[must_use]
-    pub fn timeout(mut self, timeout: Duration) -> Self {
-        self.limits.add_timeout(timeout);
-        self
-    }
-
-    /// The number of levels that are kept. Programs that read more are refused.
-    #[must_use]
-    pub fn levels(&self) -> Level {
-        self.levels
-    }
-
-    /// Bytes of text.
-    #[must_use]
-    pub fn text_bytes(&self) -> u64 {
-        self.partitions.all.iter().map(|(_, partition)| partition.len as u64).sum()
-    }
-
-    /// Bytes that the index takes where the backend keeps it; on a device, including its copy of the text.
-    #[must_use]
-    pub fn index_bytes(&self) -> u64 {
-        self.partitions.all.iter().map(|(_, partition)| partition.kept.memory()).sum()
-    }
-
-    /// The matches of a query, in the form of [`Input::query`](crate::operators::Input::query).
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] for a query that cannot be run. [`IndexError::TooFewLevels`] for a query that
-    /// reads more levels than are kept. Errors of records come from the iterator.
-    pub fn query(&self, query: &Query) -> Result<Hits<'static>, Error> {
-        self.results(Program::new(std::slice::from_ref(query))?, Want::default().matches(true))
-    }
-
-    /// The number of matches of a query.
-    ///
-    /// # Errors
-    /// The errors of [`query`](Self::query), and those of records.
-    pub fn count(&self, query: &Query) -> Result<u64, Error> {
-        let program = Program::new(std::slice::from_ref(query))?;
-        let mut count = 0;
-        for batch in self.answers(program, Want::default())? {
-            count += batch?.count(0);
-        }
-        Ok(count)
-    }
-
-    /// The results of a program, one batch for each partition, in the form of
-    /// [`Input::answers`](crate::operators::Input::answers).
-    ///
-    /// # Errors
-    /// [`IndexError::TooFewLevels`] for a program that reads more levels than are kept.
-    pub fn answers(&self, program: Program, want: Want) -> Result<Answers<'static>, Error> {
-        self.results(program, want)
-    }
-
-    fn results<F>(&self, program: Program, want: Want) -> Result<Ordered<'static, Programs<F>>, Error>
-    where
-        F: From<Batch<'static>> + IntoIterator,
+/// Indexes the inputs of a request, and keeps text and index.
+pub(crate) fn index(mut input: Request<'_>, levels: Level) -> Result<Loaded, Error> {
+    let facts = input.facts();
+    // The length of an input that is not a plain file is unknown before it is read.
+    let plain = facts.bytes.plain();
+    let mut chosen = input.engine.choose_to_keep(plain)?;
+    let plan = input.planned_on(&chosen, Evaluated::Resident, facts)?;
+    let Request { engine, inputs, .. } = input;
+    let mut made_inputs: Vec<(Arc<str>, Vec<Partition>)> =
+        inputs.each_name().into_iter().map(|name| (name.into(), Vec::new())).collect();
+    chosen.begin(Operation::Index, || inputs.names());
+    let loading = engine.to_load(&chosen);
+    let backend = chosen.backend();
+    if let Some(form) = backend.forms().get::<dyn KeepForm>()
+        && let room = form.room(plain, chosen.partition_size, levels)?
+        && plain > 0
+        && room.needed > room.free
     {
-        let (kept, needed) = (self.levels, program.levels());
-        if needed > kept {
-            return Err(IndexError::TooFewLevels { kept, needed }.into());
-        }
-        let mut chosen = self.chosen.clone();
-        chosen.interrupt = self.limits.begin();
-        Ok(Ordered::over(chosen, self.on_error, self.partitions.clone(), (needed, kept), program, want))
+        return Err(DeviceError::IndexTooLarge { needed: room.needed, free: room.free }.into());
     }
+    let (backend, is_strict, kept_bytes) = (backend.clone(), chosen.strict, AtomicU64::new(0));
+    // Strict checks are made on the host, which then keeps the text that it has read.
+    let unread = !is_strict && backend.forms().get::<dyn KeepForm>().is_some();
+    let store = backend.clone();
+    let count = move |kept: Result<Box<dyn Kept>, Error>| {
+        let kept = kept.map_err(|error| too_large(error, kept_bytes.load(Ordering::Relaxed)))?;
+        kept_bytes.fetch_add(kept.memory(), Ordering::Relaxed);
+        Ok::<_, Error>(kept)
+    };
+    let make = move |number: usize, text: &mut Text<'_>| {
+        let keep = |text: &[u8]| count(keep(&*backend, number, text, levels));
+        if let Some(file) = text.file()
+            && let Some(form) = backend.forms().get::<dyn KeepForm>()
+        {
+            let (len, offset) = (text.len(), text.offset());
+            let read = &mut |at: usize, piece: &mut [u8]| file.read_exact(piece, offset + at as u64);
+            let pieces = Pieces { len, offset: file.base() + offset, read };
+            let kept = count(form.keep(number, pieces, levels))?;
+            return Ok(vec![Partition::on_device(len, offset, kept)]);
+        }
+        let text = text.take_kept()?;
+        let checked = if is_strict { Checked::of(text.bytes()) } else { Checked::default() };
+        let Some(begin) = checked.first_fault() else {
+            let kept = keep(text.bytes())?;
+            return Ok(vec![Partition::on_host(text, kept, None)]);
+        };
+        // The lines before the first faulty one are a partition of their own, so that their result is
+        // separate.
+        let blanked = checked.blanked(text.bytes());
+        let (good, rest) = text.split_at(begin);
+        let mut made = Vec::new();
+        if begin > 0 {
+            let kept = keep(good.bytes())?;
+            made.push(Partition::on_host(good, kept, None));
+        }
+        let kept = keep(&blanked)?;
+        made.push(Partition::on_host(rest, kept, Some((checked, blanked))));
+        Ok(made)
+    };
+    let lines = |made: &Vec<Partition>| made.iter().map(|partition| partition.kept.lines() as u64).sum();
+    // Workers read into the memory in which texts stay.
+    let buffers = Buffers::to_keep(store.clone(), unread);
+    let (mut wanted, limit) = (0, engine.limits().memory().map_or(u64::MAX, |memory| memory as u64));
+    for made in Ordered::<EachValue<_>>::of_each(inputs, &loading, plan, buffers, lines, make) {
+        let (origin, made) = made?;
+        wanted += made.iter().map(Partition::memory).sum::<u64>();
+        if wanted > limit {
+            return Err(Error::Memory { what: "a resident index", wanted, limit });
+        }
+        let Some((_, partitions)) = made_inputs.get_mut(origin.input - 1) else {
+            return Err(Error::Internal(format!("{} is not among the inputs", origin.name)));
+        };
+        partitions.extend(made);
+    }
+    let of_input = |(name, partitions)| {
+        let (backend, strict) = (store.clone(), chosen.strict);
+        LoadedInput::of_index(KeptInput { name, backend, levels, strict, partitions })
+    };
+    let inputs = made_inputs.into_iter().map(of_input).collect();
+    Ok(Loaded(Arc::new(LoadedInputs { inputs, ..LoadedInputs::default() })))
 }

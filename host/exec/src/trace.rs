@@ -35,7 +35,6 @@ pub(crate) enum Operation {
     Index,
     #[cfg(feature = "store")]
     IndexFile,
-    Resident,
 }
 
 /// The span of an operation.
@@ -85,7 +84,6 @@ impl Span {
             Operation::Index => span!("index"),
             #[cfg(feature = "store")]
             Operation::IndexFile => span!("index_file"),
-            Operation::Resident => span!("resident"),
         };
         Self((!span.is_disabled()).then_some(span))
     }

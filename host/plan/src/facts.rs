@@ -53,8 +53,10 @@ pub enum Bytes {
     Table,
     /// A part of a store: the length of its text.
     Stored(u64),
-    /// An input that is loaded into memory: the length of its text.
+    /// An input whose leaves are in memory: the length of its text.
     Loaded(u64),
+    /// An input whose text and structural index are in memory: the length of its text.
+    Kept(u64),
     /// Several inputs: the length of their plain text.
     Several(u64),
 }
@@ -70,7 +72,7 @@ impl Bytes {
             | Self::Part(bytes)
             | Self::Stdin(bytes)
             | Self::Several(bytes) => bytes,
-            Self::Stored(_) | Self::Loaded(_) => 0,
+            Self::Stored(_) | Self::Loaded(_) | Self::Kept(_) => 0,
             Self::Unknown | Self::Compressed | Self::Stream | Self::Followed | Self::Table => 0,
         }
     }
@@ -87,7 +89,7 @@ impl Bytes {
             Self::Followed => "the input is followed",
             Self::Table => "the input is a column of a table",
             Self::Stored(_) => "the input is a part of a store",
-            Self::Loaded(_) => "the input is loaded",
+            Self::Loaded(_) | Self::Kept(_) => "the input is loaded",
             Self::Several(_) => "there are several inputs",
         })
     }
@@ -165,8 +167,10 @@ pub struct Facts {
     pub selected: Option<Selected>,
     /// True if parts of a store are among the inputs.
     pub has_parts: bool,
-    /// True if inputs are loaded into memory: all of them, or some.
+    /// True if inputs have leaves in memory: all of them, or some.
     pub is_loaded: bool,
+    /// The levels of the structural indexes in memory that serve the request.
+    pub in_memory: Option<Level>,
 }
 
 impl Facts {
@@ -175,6 +179,6 @@ impl Facts {
     pub fn new(bytes: Bytes, format: Format) -> Self {
         let has_parts = matches!(bytes, Bytes::Stored(_) | Bytes::Loaded(_));
         let is_loaded = matches!(bytes, Bytes::Loaded(_));
-        Self { bytes, format, structural: None, selected: None, has_parts, is_loaded }
+        Self { bytes, format, structural: None, selected: None, has_parts, is_loaded, in_memory: None }
     }
 }

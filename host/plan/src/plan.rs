@@ -435,6 +435,9 @@ pub fn plan(
     };
     let reading = match (facts.selected, levels, facts.format) {
         (Some(selected), ..) => Reading::Selected(selected),
+        _ if let (Some(kept), Some(program)) = (facts.in_memory, program) => {
+            Reading::Resident { levels: (program.levels(), kept) }
+        }
         (None, Some(index), _) => {
             let (read, trees) =
                 program.map_or((0, false), |program| (program.levels(), program.needs_trees()));
@@ -455,7 +458,7 @@ pub fn plan(
     };
     let threads = threads(request, &reading, facts.bytes, runs.partition_size as u64);
     // The host checks partitions that are indexed already, and programs that the host evaluates.
-    let on_host = matches!(reading, Reading::Levels { .. })
+    let on_host = matches!(reading, Reading::Levels { .. } | Reading::Resident { .. })
         || matches!(request.evaluated, Evaluated::Subscriptions { .. })
         || program.is_some_and(Program::has_patterns_at_run);
     let Runs { backend, reason, abilities, workers, partition_size } = runs;

@@ -5,6 +5,7 @@
 //! check [--device cpu|cuda|cuda:N|cuda:all] [--no-suite] [--conformance FOLDER] [SHAPE=FILE...]
 //! check --device cuda --bitmaps ROUNDS
 //! check --device cuda --strings ROUNDS
+//! check --device cuda|cuda:all --leaves ROUNDS
 //! check --device cuda --twigs ROUNDS
 //! check --device cuda --xml ROUNDS
 //! ```
@@ -21,8 +22,9 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 use warpath::{DeviceChoice, Engine, Program, Query, Source, Want};
 use warpath_answer::backend::Backend;
+use warpath_core::leaves::LeafForm;
 use warpath_device::cuda::Cuda;
-use warpath_device::{BitmapStage, DeviceCodes, FsstStage, Pipeline};
+use warpath_device::{BitmapStage, DeviceCodes, FsstStage, Pipeline, Together};
 use warpath_tests::fsst;
 use warpath_tests::oracle;
 use warpath_tests::packed::Packing;
@@ -108,6 +110,9 @@ fn main() -> Result<()> {
     }
     if let (Some(rounds), DeviceChoice::Cuda(number)) = (leaf_rounds, &device) {
         return leaves::suite(&Cuda::new(*number)?, 1, rounds, 3000);
+    }
+    if let (Some(rounds), DeviceChoice::CudaAll) = (leaf_rounds, &device) {
+        return leaves_of_all(rounds);
     }
     if let (Some(rounds), DeviceChoice::Cuda(number)) = (twig_rounds, &device) {
         let cuda = Cuda::new(*number)?;
@@ -212,6 +217,22 @@ fn step(name: &str, work: impl FnOnce() -> Result<()>) -> Result<()> {
     work().with_context(|| name.to_owned())?;
     println!("ok  {name:<60} {:8.2} s", start.elapsed().as_secs_f64());
     Ok(())
+}
+
+/// Checks tables of leaves that are spread over all devices.
+fn leaves_of_all(rounds: usize) -> Result<()> {
+    let of_each = warpath::cuda::devices()?.into_iter().map(|device| {
+        let pipeline = Pipeline::new(Cuda::new(device.number)?)?;
+        Ok(Arc::new(pipeline) as Arc<dyn Backend>)
+    });
+    let together = Together::new(of_each.collect::<Result<_>>()?)?;
+    println!("leaves on {}", together.name());
+    let room = || {
+        let form = together.forms().get::<dyn LeafForm>().context("devices that hold leaves")?;
+        Ok(Arc::from(form.room()?))
+    };
+    leaves::suite_in(&room, 1, rounds, 3000)?;
+    leaves::suite_in(&room, 2, 3, 200_000).map(drop)
 }
 
 fn whole_suite(backend: &dyn Backend) -> Result<()> {

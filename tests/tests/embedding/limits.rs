@@ -236,20 +236,22 @@ fn what_has_no_room_in_the_budget_is_an_error() -> Result<()> {
     ensure!(engine.bytes(&text).memory(50_000).count(&query())? == 2);
     let many = "{\"a\":1}\n".repeat(10_000);
     ensure!(matches!(engine.bytes(&many).memory(50_000).index(1), Err(Error::Memory { limit: 50_000, .. })));
-    ensure!(engine.bytes(&many).memory(1 << 20).index(1)?.count(&query())? == 10_000);
+    ensure!(engine.bytes(&many).memory(1 << 20).index(1)?.input(&engine).count(&query())? == 10_000);
     Ok(())
 }
 
 #[test]
 fn a_kept_index_has_limits_of_its_own() -> Result<()> {
     let token = CancelToken::new();
-    let index = Engine::builder().build()?.bytes("{\"a\":1}\n").cancel(&token).index(1)?;
+    let engine = Engine::builder().build()?;
+    let index = engine.bytes("{\"a\":1}\n").cancel(&token).index(1)?;
     token.cancel();
-    ensure!(index.count(&query())? == 1);
-    ensure!(matches!(index.clone().cancel(&token).count(&query()), Err(Error::Cancelled)));
-    let past = index.clone().deadline(Instant::now());
+    let input = || index.input(&engine);
+    ensure!(input().count(&query())? == 1);
+    ensure!(matches!(input().cancel(&token).count(&query()), Err(Error::Cancelled)));
+    let past = input().deadline(Instant::now());
     ensure!(matches!(past.count(&query()), Err(Error::DeadlineExceeded)));
-    ensure!(matches!(index.clone().timeout(Duration::ZERO).count(&query()), Err(Error::DeadlineExceeded)));
-    ensure!(index.count(&query())? == 1);
+    ensure!(matches!(input().timeout(Duration::ZERO).count(&query()), Err(Error::DeadlineExceeded)));
+    ensure!(input().count(&query())? == 1);
     Ok(())
 }

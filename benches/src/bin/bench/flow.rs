@@ -239,20 +239,21 @@ pub fn run(args: &Args) -> Result<()> {
         let back = Times::new(drops).median() * 1e3;
         println!("    the first {first:.2} ms, {:.2} GB/s; dropped in {back:.2} ms", bytes / first / 1e6);
         let index = engine.open(&args.file)?.index(program.levels())?;
-        println!("    {} bytes of text, {} of index", index.text_bytes(), index.index_bytes());
+        let of_index = index.device().map_or_else(|| index.memory() - index.text_bytes(), |(_, bytes)| bytes);
+        println!("    {} bytes of text, {of_index} of index", index.text_bytes());
         // The first matches of each partition may copy its text from the device.
         let since = Instant::now();
-        for batch in index.answers(program.clone(), Want::default().matches(true))? {
+        for batch in index.input(&engine).answers(program.clone(), Want::default().matches(true)) {
             batch?;
         }
         println!("    the first matches took {:.2} ms", since.elapsed().as_secs_f64() * 1e3);
         let mut rest = &text[..];
-        for batch in index.answers(program.clone(), Want::default().matches(true))? {
+        for batch in index.input(&engine).answers(program.clone(), Want::default().matches(true)) {
             let after = rest.strip_prefix(batch?.text());
             rest = after.context("the text of the resident index is not that of the file")?;
         }
         ensure!(rest.is_empty(), "the resident index lacks the last {} bytes", rest.len());
-        flow("resident index", &|want| Ok(index.answers(program.clone(), want)?))?;
+        flow("resident index", &|want| Ok(index.input(&engine).answers(program.clone(), want)))?;
     }
     let sets = args.column_sets()?;
     for set in &sets {

@@ -118,10 +118,11 @@ impl TextColumn {
             Source::Reader(_, reader) => return self.of_pipe(name, reader),
             Source::Bytes(_, bytes) => return self.of_pipe(name, Box::new(io::Cursor::new(bytes))),
             #[cfg(feature = "store")]
-            Source::Stored(_) | Source::Loaded(_) => {
+            Source::Stored(_) => {
                 return Err(table_error(&name, "only a file or a pipe can be read as a table"));
             }
-            Source::Followed(..)
+            Source::Loaded(_)
+            | Source::Followed(..)
             | Source::FollowedAll(_)
             | Source::Part(..)
             | Source::Column(..)

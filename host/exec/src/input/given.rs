@@ -10,6 +10,7 @@ use warpath_plan::{Bytes as Access, SMALL, Threads};
 
 use super::bytes::InputBytes;
 use super::held::is_plain;
+use super::loaded::KeptInput;
 use super::source::Source;
 
 /// The inputs of a request.
@@ -66,30 +67,44 @@ impl<'a> Inputs<'a> {
         let is_named = |source: &Source| match source {
             Source::File(path) => path.extension().is_some_and(|ending| ending == "parquet"),
             #[cfg(feature = "store")]
-            Source::Stored(_) | Source::Loaded(_) => true,
+            Source::Stored(_) => true,
+            Source::Loaded(input) => input.levels().is_none(),
             _ => false,
         };
         self.sources().len() > 1 && self.sources().iter().any(is_named)
     }
 
-    /// True if any input is loaded into memory.
-    #[cfg(feature = "store")]
+    /// True if any input has leaves in memory.
     pub fn are_loaded(&self) -> bool {
-        self.sources().iter().any(|source| matches!(source, Source::Loaded(_)))
+        let has_leaves = |source: &Source| match source {
+            Source::Loaded(input) => input.levels().is_none(),
+            _ => false,
+        };
+        self.sources().iter().any(has_leaves)
     }
 
-    /// Nothing is loaded, because the feature `store` is off.
-    #[cfg(not(feature = "store"))]
-    pub fn are_loaded(&self) -> bool {
-        false
+    /// The indexes in memory, if all inputs have one, of one backend.
+    pub fn kept(&self) -> Option<Vec<Arc<KeptInput>>> {
+        let of_source = |source: &Source| match source {
+            Source::Loaded(input) => input.kept().cloned(),
+            _ => None,
+        };
+        let all = self.sources().iter().map(of_source).collect::<Option<Vec<_>>>()?;
+        let is_one = all.iter().all(|kept| Arc::ptr_eq(&kept.backend, &all[0].backend));
+        (is_one && !all.is_empty()).then_some(all)
+    }
+
+    /// The name of each input.
+    pub fn each_name(&self) -> Vec<String> {
+        match self {
+            Self::Sources(sources) => sources.iter().map(Source::name).collect(),
+            Self::Borrowed(name, _) => vec![name.clone()],
+        }
     }
 
     /// The names of the inputs.
     pub fn names(&self) -> String {
-        match self {
-            Self::Sources(sources) => sources.iter().map(Source::name).collect::<Vec<_>>().join(" "),
-            Self::Borrowed(name, _) => name.clone(),
-        }
+        self.each_name().join(" ")
     }
 
     /// The inputs, for the threads that evaluate them. Of the caller's text, at most a partition of `size`

@@ -1,22 +1,33 @@
-//! Inputs that are in memory, as segments of leaves and compressed lines.
+//! Inputs that are in memory: as segments of leaves and compressed lines, or as text with its structural index.
 
+#[cfg(feature = "store")]
+mod decoded;
+mod kept;
+#[cfg(feature = "store")]
+mod leaves;
+#[cfg(feature = "store")]
 mod read;
-mod text;
 
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::SystemTime;
 
 use warpath_core::stamp::Stamp;
+#[cfg(feature = "store")]
 use warpath_resident::{DeviceTable, Segment};
-use warpath_shared::units::ByteOffset;
-use warpath_store::schema::SchemaTree;
+use warpath_shared::units::Level;
 
 use super::sequence::Sequence;
-use crate::store::schema_of_lines;
-
+use super::source::OpenedSource;
+#[cfg(feature = "store")]
+use decoded::LoadedText;
+use kept::KeptLines;
+pub(crate) use kept::{KeptInput, Partition, PartitionText};
+#[cfg(feature = "store")]
+pub(crate) use leaves::{Contents, Placed};
+#[cfg(feature = "store")]
 pub(crate) use read::{lines, slice_end};
-pub(crate) use text::LoadedText;
 
 /// One input in memory. Cheap to clone. [`Source::Loaded`](crate::input::Source::Loaded) reads it.
 ///
@@ -25,7 +36,7 @@ pub(crate) use text::LoadedText;
 ///
 /// # fn main() -> Result<(), warpath::Error> {
 /// let engine = Engine::builder().build()?;
-/// let loaded = engine.load(vec![Source::Bytes("log".into(), "{\"a\":1}\n{\"a\":2}\n".into())])?;
+/// let loaded = engine.bytes("{\"a\":1}\n{\"a\":2}\n").named("log").index(1)?;
 /// let log: LoadedInput = loaded.inputs()[0].clone();
 /// assert_eq!((log.name(), log.lines()), ("log", 2));
 /// assert_eq!(engine.input(vec![Source::Loaded(log)]).count(&Query::compile("$.a")?)?, 2);
@@ -33,64 +44,13 @@ pub(crate) use text::LoadedText;
 /// # }
 /// ```
 #[derive(Clone, Debug)]
-pub struct LoadedInput(Arc<Contents>);
+pub struct LoadedInput(Form);
 
-/// The contents of an input.
-#[derive(Debug)]
-pub(crate) struct Contents {
-    pub name: Arc<str>,
-    pub identity: Option<Identity>,
-    pub segments: Vec<Arc<Placed>>,
-    /// The leaves of all segments on a device.
-    pub table: Option<DeviceTable>,
-    /// True if the first line is not the first one of a text: a byte order mark before it is a part of it.
-    pub begins_within: bool,
-}
-
-impl Contents {
-    /// The number of lines.
-    pub fn lines(&self) -> u64 {
-        self.segments.iter().map(|placed| u64::from(placed.segment.rows())).sum()
-    }
-
-    /// True if the last line is whole, or there is none.
-    pub fn ends_with_newline(&self) -> bool {
-        let Some(placed) = self.segments.last() else { return true };
-        let rows = placed.segment.rows();
-        let mut last = Vec::new();
-        let decoded = placed.segment.lines().decode(rows.saturating_sub(1)..rows, &mut last);
-        decoded.is_ok() && last.last().is_none_or(|byte| *byte == b'\n')
-    }
-}
-
-/// A segment, and its position in its input.
-#[derive(Debug)]
-pub(crate) struct Placed {
-    pub segment: Segment,
-    /// The offset of its text.
-    pub offset: ByteOffset,
-    /// The number of its first line, from 0 on.
-    pub first: u64,
-    /// The schema of its lines, once somebody has asked for it; `None` inside if it is not kept.
-    schema: OnceLock<Option<Arc<SchemaTree>>>,
-}
-
-impl Placed {
-    pub fn new(segment: Segment, offset: ByteOffset, first: u64) -> Self {
-        Self { segment, offset, first, schema: OnceLock::new() }
-    }
-
-    /// The schema of the lines. It is made once, and then kept. `None` if a line is malformed, or there are
-    /// too many names. With `is_begin`, a byte order mark before the first line is no part of it.
-    pub fn schema(&self, is_begin: bool) -> Option<Arc<SchemaTree>> {
-        let make = || {
-            let (lines, mut text) = (self.segment.lines(), Vec::new());
-            // Damage is reported where the lines are read.
-            lines.decode(0..self.segment.rows(), &mut text).ok()?;
-            schema_of_lines(&text, is_begin).map(Arc::new)
-        };
-        self.schema.get_or_init(make).clone()
-    }
+#[derive(Clone, Debug)]
+enum Form {
+    #[cfg(feature = "store")]
+    Leaves(Arc<Contents>),
+    Kept(Arc<KeptInput>),
 }
 
 /// A file in the state in which it was loaded.
@@ -104,61 +64,140 @@ impl LoadedInput {
     /// The name: that of the source from which it was loaded.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.0.name
+        match &self.0 {
+            #[cfg(feature = "store")]
+            Form::Leaves(contents) => &contents.name,
+            Form::Kept(kept) => &kept.name,
+        }
     }
 
     /// The number of lines, blank and malformed ones too.
     #[must_use]
     pub fn lines(&self) -> u64 {
-        self.0.lines()
+        match &self.0 {
+            #[cfg(feature = "store")]
+            Form::Leaves(contents) => contents.lines(),
+            Form::Kept(kept) => kept.lines(),
+        }
     }
 
     /// Bytes of text.
     #[must_use]
     pub fn text_bytes(&self) -> u64 {
-        let text = |segment: &Segment| segment.lines().text_len(0..segment.rows()) as u64;
-        self.segments().map(text).sum()
+        match &self.0 {
+            #[cfg(feature = "store")]
+            Form::Leaves(contents) => contents.text_bytes(),
+            Form::Kept(kept) => kept.text_bytes(),
+        }
     }
 
-    /// Bytes of memory, without strings that inputs share.
+    /// The number of levels of the structural index of the text; `None` if there are leaves in place of it.
+    #[must_use]
+    pub fn levels(&self) -> Option<Level> {
+        self.kept().map(|kept| kept.levels)
+    }
+
+    /// Bytes of host memory, without strings that inputs share.
     pub(crate) fn memory(&self) -> u64 {
-        self.0.segments.iter().map(|placed| placed.segment.bytes()).sum()
+        match &self.0 {
+            #[cfg(feature = "store")]
+            Form::Leaves(contents) => contents.memory(),
+            Form::Kept(kept) => kept.memory(),
+        }
+    }
+
+    /// The name of the device that has the leaves or the index, and the bytes that they take there.
+    pub(crate) fn on_device(&self) -> Option<(String, u64)> {
+        match &self.0 {
+            #[cfg(feature = "store")]
+            Form::Leaves(contents) => {
+                contents.table.as_ref().map(|table| (table.device().name(), table.bytes()))
+            }
+            Form::Kept(kept) => kept.on_device(),
+        }
+    }
+
+    /// All lines, read from start to end. Also true if the first of them is not the first one of a text: a byte
+    /// order mark before it is a part of it.
+    pub(crate) fn into_text(self) -> (Box<dyn Read + Send>, bool) {
+        match self.0 {
+            #[cfg(feature = "store")]
+            Form::Leaves(contents) => {
+                let begins_within = contents.begins_within;
+                (Box::new(LoadedText::new(contents)), begins_within)
+            }
+            Form::Kept(kept) => (Box::new(KeptLines::new(kept)), false),
+        }
     }
 
     /// All lines, read from start to end.
     pub(crate) fn into_sequence(self) -> Sequence {
-        let (name, is_begin) = (self.0.name.clone(), !self.0.begins_within);
-        Sequence::of_text(name, LoadedText::new(self.0)).with_mark(is_begin)
+        let name = self.name().into();
+        let (text, begins_within) = self.into_text();
+        Sequence::of_text(name, text).with_mark(!begins_within)
+    }
+
+    /// The input, opened.
+    pub(crate) fn open(self) -> OpenedSource {
+        match self.0 {
+            #[cfg(feature = "store")]
+            Form::Leaves(contents) => OpenedSource::Loaded(contents),
+            Form::Kept(_) => OpenedSource::Sequence(self.into_sequence()),
+        }
     }
 
     /// The file from which the input was loaded, with its size and the time of its last change then. `None`
     /// for other sources.
     #[must_use]
     pub fn file(&self) -> Option<(&Path, u64, SystemTime)> {
-        let Identity { path, stamp } = self.0.identity.as_ref()?;
+        let Identity { path, stamp } = match &self.0 {
+            #[cfg(feature = "store")]
+            Form::Leaves(contents) => contents.identity.as_ref()?,
+            Form::Kept(_) => return None,
+        };
         Some((path, stamp.size(), stamp.modified()))
     }
 
+    pub(crate) fn of_index(kept: KeptInput) -> Self {
+        Self(Form::Kept(Arc::new(kept)))
+    }
+
+    /// The text with its structural index.
+    pub(crate) fn kept(&self) -> Option<&Arc<KeptInput>> {
+        match &self.0 {
+            #[cfg(feature = "store")]
+            Form::Leaves(_) => None,
+            Form::Kept(kept) => Some(kept),
+        }
+    }
+}
+
+#[cfg(feature = "store")]
+impl LoadedInput {
     /// The leaves of all segments on a device, if they are on one.
     // Hidden: its types are those of the layers.
     #[doc(hidden)]
     #[must_use]
     pub fn table(&self) -> Option<&DeviceTable> {
-        self.0.table.as_ref()
+        self.contents()?.table.as_ref()
     }
 
     /// The segments of leaves.
     // Hidden: its types are those of the layers.
     #[doc(hidden)]
     pub fn segments(&self) -> impl Iterator<Item = &Segment> {
-        self.0.segments.iter().map(|placed| &placed.segment)
+        self.contents().into_iter().flat_map(|it| &it.segments).map(|placed| &placed.segment)
     }
 
-    pub(crate) fn new(contents: Contents) -> Self {
-        Self(Arc::new(contents))
+    pub(crate) fn of(contents: Arc<Contents>) -> Self {
+        Self(Form::Leaves(contents))
     }
 
-    pub(crate) fn contents(&self) -> &Arc<Contents> {
-        &self.0
+    /// The segments of leaves, if there are leaves.
+    pub(crate) fn contents(&self) -> Option<&Arc<Contents>> {
+        match &self.0 {
+            Form::Leaves(contents) => Some(contents),
+            Form::Kept(_) => None,
+        }
     }
 }

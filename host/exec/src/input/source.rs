@@ -21,7 +21,8 @@ use super::follow::{FollowEnd, FollowFrom, Follower};
 use super::follow_all::{FollowedFiles, FollowedLines, compressed};
 use super::held::is_plain;
 #[cfg(feature = "store")]
-use super::loaded::{LoadedInput, LoadedText};
+use super::loaded::Contents;
+use super::loaded::LoadedInput;
 #[cfg(feature = "store")]
 use super::part::{PartText, StoredPart, text_bytes};
 use super::plain::PlainFile;
@@ -105,7 +106,6 @@ pub enum Source {
     #[cfg(feature = "store")]
     Stored(StoredFile),
     /// An input that is in memory.
-    #[cfg(feature = "store")]
     Loaded(LoadedInput),
 }
 
@@ -178,9 +178,9 @@ pub(crate) enum OpenedSource {
     /// A part of a store.
     #[cfg(feature = "store")]
     Stored(StoredPart),
-    /// An input in memory.
+    /// Leaves in memory.
     #[cfg(feature = "store")]
-    Loaded(LoadedInput),
+    Loaded(Arc<Contents>),
     /// Files that are followed together.
     Followed(FollowedLines),
 }
@@ -210,7 +210,6 @@ impl Source {
             Self::Column(inner, _) | Self::Values(inner, _) | Self::Records(inner, _) => inner.name(),
             #[cfg(feature = "store")]
             Self::Stored(part) => part.name().to_owned(),
-            #[cfg(feature = "store")]
             Self::Loaded(input) => input.name().to_owned(),
         }
     }
@@ -227,7 +226,6 @@ impl Source {
             Self::Bytes(_, bytes) => Some(bytes.len() as u64),
             #[cfg(feature = "store")]
             Self::Stored(part) => Some(part.size()),
-            #[cfg(feature = "store")]
             Self::Loaded(input) => Some(input.text_bytes()),
             _ => None,
         }
@@ -278,7 +276,7 @@ impl Source {
             Self::Values(..) | Self::Records(..) => Access::Stream,
             #[cfg(feature = "store")]
             Self::Stored(part) => Access::Stored(part.open().map_or(0, |reader| text_bytes(&reader))),
-            #[cfg(feature = "store")]
+            Self::Loaded(input) if input.levels().is_some() => Access::Kept(input.text_bytes()),
             Self::Loaded(input) => Access::Loaded(input.text_bytes()),
         }
     }
@@ -312,9 +310,9 @@ impl Source {
         match source {
             Self::File(path) | Self::Part(path, _) | Self::Followed(path, ..) => mode.and_file(path),
             Self::Stdin => stdin_file().map_or(mode, |file| mode.and_open(&file)),
-            Self::Reader(..) | Self::Bytes(..) => mode,
+            Self::Reader(..) | Self::Bytes(..) | Self::Loaded(_) => mode,
             #[cfg(feature = "store")]
-            Self::Stored(_) | Self::Loaded(_) => mode,
+            Self::Stored(_) => mode,
             Self::FollowedAll(all) => {
                 let files = all.all_files().unwrap_or_default();
                 files.iter().fold(mode, OutputMode::and_file)
@@ -370,10 +368,8 @@ impl Source {
                 return Ok((Box::new(text), begins_within));
             }
         }
-        if let Self::Loaded(input) = &self {
-            let contents = input.contents().clone();
-            let begins_within = contents.begins_within;
-            return Ok((Box::new(LoadedText::new(contents)), begins_within));
+        if let Self::Loaded(input) = self {
+            return Ok(input.into_text());
         }
         if let Self::Stored(part) = &self {
             let text = StoredPart::of_stored(part)?.into_text(cores())?;
@@ -436,8 +432,7 @@ impl Source {
             Self::Records(inner, lines) => Ok(Decoded::plain(name, lines.0.read(*inner))),
             #[cfg(feature = "store")]
             Self::Stored(part) => StoredPart::of_stored(&part)?.into_decoded(decoders),
-            #[cfg(feature = "store")]
-            Self::Loaded(input) => Ok(Decoded::plain(name, LoadedText::new(input.contents().clone()))),
+            Self::Loaded(input) => Ok(Decoded::plain(name, input.into_text().0)),
         }
     }
 
@@ -451,8 +446,7 @@ impl Source {
             Self::Part(path, _) => return part(&name, &path).map(OpenedSource::Plain),
             #[cfg(feature = "store")]
             Self::Stored(part) => return StoredPart::of_stored(&part).map(OpenedSource::Stored),
-            #[cfg(feature = "store")]
-            Self::Loaded(input) => return Ok(OpenedSource::Loaded(input)),
+            Self::Loaded(input) => return Ok(input.open()),
             // Compressed bytes are read at once, because these reads do not wait.
             Self::Bytes(_, bytes) => {
                 let feed = Feed::Direct(Decoded::of_bytes(name.clone(), bytes, decoders)?.checked()?);
@@ -497,9 +491,11 @@ impl Source {
                     Self::Column(table, column) => column.open(*table),
                     other @ (Self::Values(..) | Self::Records(..)) => other.decoded(decoders),
                     #[cfg(feature = "store")]
-                    Self::Stored(_) | Self::Loaded(_) => Err(whole(to_open)),
-                    // Several followed files, bytes and parts are opened above.
-                    Self::FollowedAll(_) | Self::Bytes(..) | Self::Part(..) => Err(whole(to_open)),
+                    Self::Stored(_) => Err(whole(to_open)),
+                    // These are opened above.
+                    Self::FollowedAll(_) | Self::Bytes(..) | Self::Part(..) | Self::Loaded(_) => {
+                        Err(whole(to_open))
+                    }
                 })?
             }
         };

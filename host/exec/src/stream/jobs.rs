@@ -21,9 +21,9 @@ use crate::input::{
     BYTE_ORDER_MARK, Buffers, Cut, MAX_LATENCY, OpenedSource, PartLines, PlainFile, Selection, Sequence,
     Source, Text,
 };
-use crate::input::{Extract, FollowedLines, FollowedText, HeldLines, has_compressed_name, whole};
 #[cfg(feature = "store")]
-use crate::input::{KnownSchema, LoadedInput, lines, slice_end};
+use crate::input::{Contents, KnownSchema, LoadedInput, lines, slice_end};
+use crate::input::{Extract, FollowedLines, FollowedText, HeldLines, has_compressed_name, whole};
 #[cfg(feature = "store")]
 use crate::input::{Slice, StoredPart};
 
@@ -69,7 +69,7 @@ pub(super) enum Job {
     /// Rows of a segment of a loaded input, by its number. They are still to be evaluated on its leaves, or
     /// to be decoded as texts of about `size` bytes.
     #[cfg(feature = "store")]
-    Loaded { input: LoadedInput, at: usize, rows: Range<u32>, by: Option<Arc<ByLeaves>>, size: usize },
+    Loaded { contents: Arc<Contents>, at: usize, rows: Range<u32>, by: Option<Arc<ByLeaves>>, size: usize },
     /// A text that was already read, from an input that is read in order.
     Text(Text<'static>),
     /// A document that is still to be read.
@@ -101,8 +101,8 @@ impl Job {
             #[cfg(feature = "store")]
             Self::Rows { part, group, slice, size } => part.read(group, slice, size, buffers),
             #[cfg(feature = "store")]
-            Self::Loaded { input, at, rows, by, size } => {
-                read_loaded(&input, at, rows, by.as_deref(), size, buffers)
+            Self::Loaded { contents, at, rows, by, size } => {
+                read_loaded(&contents, at, rows, by.as_deref(), size, buffers)
             }
             Self::Text(text) => Cut { texts: vec![text], ..Cut::default() },
             Self::Document(file, framing) => {
@@ -268,7 +268,9 @@ impl DocumentJobs {
                             self.whole(part.into_sequence(self.decoders)?, buffers, stop)
                         }
                         #[cfg(feature = "store")]
-                        OpenedSource::Loaded(input) => self.whole(input.into_sequence(), buffers, stop),
+                        OpenedSource::Loaded(contents) => {
+                            self.whole(LoadedInput::of(contents).into_sequence(), buffers, stop)
+                        }
                         OpenedSource::Held(bytes) => {
                             let text = Some(whole(&bytes)).filter(|text| self.with_empty || text.len() > 0);
                             Ok(text.map(|text| Job::DocumentText(text, framing)))
@@ -409,32 +411,31 @@ impl SelectedJobs {
 /// The next job of a loaded input: a whole segment, if its leaves are evaluated, else lines of a partition.
 #[cfg(feature = "store")]
 fn next_loaded(
-    input: &LoadedInput,
+    contents: &Arc<Contents>,
     next: &mut usize,
     row: &mut u32,
     by: Option<&Arc<ByLeaves>>,
     size: usize,
 ) -> Option<Job> {
     let at = *next;
-    let placed = input.contents().segments.get(at)?;
+    let placed = contents.segments.get(at)?;
     let rows = placed.segment.rows();
     let is_whole = by.is_some_and(|by| by.may_answer() || by.schema || by.selects());
     let (begin, end) = (*row, if is_whole { rows } else { slice_end(placed, *row, size) });
     (*next, *row) = if end == rows { (at + 1, 0) } else { (at, end) };
-    Some(Job::Loaded { input: input.clone(), at, rows: begin..end, by: by.cloned(), size })
+    Some(Job::Loaded { contents: contents.clone(), at, rows: begin..end, by: by.cloned(), size })
 }
 
 /// Reads rows of a segment: their results, if leaves have these, else their lines.
 #[cfg(feature = "store")]
 fn read_loaded(
-    input: &LoadedInput,
+    contents: &Arc<Contents>,
     at: usize,
     rows: Range<u32>,
     by: Option<&ByLeaves>,
     size: usize,
     buffers: &Arc<Buffers>,
 ) -> Cut<'static> {
-    let contents = input.contents();
     let Some(placed) = contents.segments.get(at) else { return Cut::default() };
     if by.is_some_and(|by| by.schema)
         && let Some(tree) = placed.schema(at == 0 && !contents.begins_within)
@@ -507,7 +508,7 @@ enum Open {
     },
     #[cfg(feature = "store")]
     Loaded {
-        input: LoadedInput,
+        contents: Arc<Contents>,
         /// The next segment, and the next of its rows.
         next: usize,
         row: u32,
@@ -549,7 +550,7 @@ impl LineJobs {
     /// Finds what is evaluated on leaves, if any input is loaded.
     #[cfg(feature = "store")]
     fn find_leaves(&mut self) {
-        let is_loaded = |source: &Source| matches!(source, Source::Loaded(_));
+        let is_loaded = |source: &Source| matches!(source, Source::Loaded(input) if input.levels().is_none());
         if let Some(columns) = &self.columns
             && self.sources.as_slice().iter().any(is_loaded)
         {
@@ -608,8 +609,8 @@ impl LineJobs {
                             continue;
                         }
                         #[cfg(feature = "store")]
-                        Ok(OpenedSource::Loaded(input)) => {
-                            self.open = Some(Open::Loaded { input, next: 0, row: 0 });
+                        Ok(OpenedSource::Loaded(contents)) => {
+                            self.open = Some(Open::Loaded { contents, next: 0, row: 0 });
                             continue;
                         }
                         Ok(OpenedSource::Held(bytes)) => {
@@ -655,8 +656,8 @@ impl LineJobs {
                     Ok((group < part.groups()).then(|| Job::Rows { part: part.clone(), group, slice, size }))
                 }
                 #[cfg(feature = "store")]
-                Some(Open::Loaded { input, next, row }) => {
-                    Ok(next_loaded(input, next, row, self.leaves.as_ref(), self.size))
+                Some(Open::Loaded { contents, next, row }) => {
+                    Ok(next_loaded(contents, next, row, self.leaves.as_ref(), self.size))
                 }
                 Some(Open::Held(lines)) => lines.next(self.size).map(|text| text.map(Job::Text)),
                 Some(Open::Sequence(sequence)) => {
@@ -689,7 +690,7 @@ impl LineJobs {
             #[cfg(feature = "store")]
             Some(Open::Stored { part, next, .. }) => *next < part.groups(),
             #[cfg(feature = "store")]
-            Some(Open::Loaded { input, next, .. }) => *next < input.contents().segments.len(),
+            Some(Open::Loaded { contents, next, .. }) => *next < contents.segments.len(),
             Some(Open::Held(lines)) => lines.may_go_on(),
             Some(Open::Sequence(_) | Open::Followed(..)) => true,
             None => false,

@@ -10,8 +10,7 @@ use warpath_answer::columns::ColumnBatch;
 use warpath_answer::nested::NestedBatch;
 use warpath_core::error::{Error, InputError};
 use warpath_lang::program::Program;
-use warpath_plan::{Plan, Reading};
-use warpath_shared::units::Level;
+use warpath_plan::Reading;
 
 use super::batch::{self, Batch};
 use super::documents::Conductor;
@@ -20,11 +19,12 @@ use super::hits::Matches;
 use super::inline::Inline;
 use super::jobs::{Framing, Jobs, LineJobs, SelectedJobs};
 use super::operator::{Operator, Taken, TextResult};
+use super::store::KeptStore;
 use super::task::{Answered, ProgramTask, Work};
-use super::{Ordered, Running, Stats, Store};
-use crate::engine::{Chosen, OnError};
+use super::{Ordered, Running, Stats};
+use crate::engine::OnError;
 use crate::input::{Extract, Given};
-use crate::planning::{self, Planned, with_condition};
+use crate::planning::{self, Planned};
 use crate::request::Request;
 use crate::trace::Operation;
 
@@ -201,30 +201,6 @@ impl<'a, F: From<Batch<'a>> + IntoIterator> Ordered<'a, Programs<F>> {
         let operator = Programs { on_error: input.engine.on_error(), form: PhantomData };
         Self::new(operator, start(input, operation, program, want))
     }
-
-    /// The results over an index that is in memory. `levels` are those that the program reads, and all.
-    pub(crate) fn over(
-        mut chosen: Chosen,
-        on_error: OnError,
-        store: Arc<dyn Store>,
-        levels: (Level, Level),
-        program: Program,
-        want: Want,
-    ) -> Self {
-        let operator = Programs { on_error, form: PhantomData };
-        chosen.begin(Operation::Resident, || "<resident index>".into());
-        let own = program.predicate().cloned();
-        let running = with_condition(program, own, want).and_then(|program| {
-            let mut plan = Plan::default();
-            (plan.backend, plan.workers, plan.partition_size) =
-                (chosen.backend().name(), chosen.workers, chosen.partition_size);
-            (plan.strict, plan.reading) = (chosen.strict, Reading::Resident { levels });
-            let work = Work { program, want, on_error, digest: None, sampler: None };
-            let flow = Flow::jobs(work.task(&chosen), Jobs::Store(store, 0, None), &chosen, &plan)?;
-            Ok(Running::new(plan, flow, &chosen))
-        });
-        Self::new(operator, running)
-    }
 }
 
 /// Starts the evaluation of a program, as its plan says.
@@ -234,7 +210,7 @@ fn start<'a>(
     program: Program,
     want: Want,
 ) -> Result<Running<'a, ProgramTask>, Error> {
-    let Planned { plan, mut chosen, program, selected, levels, is_named, early } =
+    let Planned { plan, mut chosen, program, selected, levels, kept, is_named, early } =
         planning::plan(&mut input, program, want)?;
     let Request { engine, inputs, digest, sampler, .. } = input;
     chosen.begin(operation, || inputs.names());
@@ -244,6 +220,9 @@ fn start<'a>(
     }
     let work = Work { program, want, on_error: engine.on_error(), digest, sampler };
     let jobs = match (&plan.reading, selected, levels) {
+        (Reading::Resident { .. }, ..) => {
+            Jobs::Store(Arc::new(KeptStore::new(kept.unwrap_or_default())), 0, None)
+        }
         (Reading::Selected(_), Some(selected), _) => {
             Jobs::Selected(Box::new(SelectedJobs::new(selected, chosen.partition_size)))
         }

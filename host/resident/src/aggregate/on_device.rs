@@ -199,7 +199,8 @@ pub fn group_on(
     let Plan { groups, places, .. } = &plan;
     let sets = places.sets.iter().map(|(_, words)| *words).collect();
     let first = first.and_then(|first| plan.first(first));
-    let grouping = Grouping { groups: *groups, numbers: places.numbers.len(), sets, parts, first };
+    let numbers = places.numbers.iter().map(|(op, _)| *op).collect();
+    let grouping = Grouping { groups: *groups, numbers, sets, parts, first, has_bits: false };
     let found = device.group(&grouping)?;
     let found = plan.joined(found);
     let rows = &found.numbers[plan.rows];
@@ -419,7 +420,7 @@ impl<'a> Plan<'a> {
             stride *= digits.digits;
         }
         self.groups = groups;
-        Found { groups: None, numbers, sizes: Vec::new() }
+        Found { numbers, ..Found::default() }
     }
 
     /// Some of the groups that were found, with all of their values and numbers.
