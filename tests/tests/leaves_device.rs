@@ -45,6 +45,12 @@ fn results(engine: &Engine, lines: &str) -> Result<Vec<String>> {
         let (user, n) = (Query::compile("$.user")?, Query::compile("$.n")?);
         all.push(format!("{predicate}: {}", matching()?.count(&user)?));
         all.push(format!("{}", matching()?.distinct(&[user, n], DEFAULT_MEMORY)?.distinct()?));
+        for paths in [&["$.user"][..], &["$.n", "$.is"], &["$.kind"], &["$.x"], &["$.none", "$.user"]] {
+            let paths = paths.iter().map(|path| Query::compile(path)).collect::<Result<Vec<_>, _>>()?;
+            for counted in matching()?.count_by(&paths, DEFAULT_MEMORY)?.by_count(None)? {
+                all.push(format!("{:?}", counted?));
+            }
+        }
         for record in matching()?.query(&Query::compile("$")?)? {
             all.push(String::from_utf8(record?.text().as_bytes().to_vec())?);
         }
@@ -60,7 +66,8 @@ fn loaded_inputs_are_on_the_device() -> Result<()> {
     let on_device = Engine::builder().backend(emulated.backend()).build()?;
     let on_host = Engine::builder().backend(Arc::new(Cpu)).build()?;
     assert_eq!(results(&on_device, &lines)?, results(&on_host, &lines)?);
-    assert!(emulated.take_launches().contains(&"leaf_rows"));
+    let launches = emulated.take_launches();
+    assert!(["leaf_rows", "leaf_group_few"].iter().all(|kernel| launches.contains(kernel)), "{launches:?}");
     let source = || vec![Source::Bytes("lines".into(), lines.clone().into())];
     let (name, bytes) = on_device.load(source())?.device().unwrap();
     assert!(name == emulated.backend().name() && bytes > 4000, "{bytes} bytes on {name}");

@@ -76,7 +76,7 @@ pub use hits::Hit;
 pub use indexes::{IndexedPartition, Indexes};
 pub(crate) use jobs::Origin;
 #[cfg(feature = "store")]
-pub use leaves::LeafResults;
+pub use leaves::{DeviceResults, LeafResults};
 #[cfg(all(feature = "async", feature = "arrow"))]
 pub use polled::AsyncBatches;
 #[cfg(feature = "async")]

@@ -14,6 +14,14 @@ use crate::segment::{Leaf, Member, Rows, Segment};
 /// The code of a row without a value.
 pub const MISSING: u32 = 0;
 
+pub(crate) fn write_integer(value: i64, text: &mut Vec<u8>) {
+    text.extend_from_slice(value.to_string().as_bytes());
+}
+
+pub(crate) fn write_double(value: f64, text: &mut Vec<u8>) {
+    text.extend_from_slice(format!("{value:e}").as_bytes());
+}
+
 /// The values of a member in the rows of a segment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coded {
@@ -100,12 +108,12 @@ impl Coded {
                 ];
                 here.ones().for_each(|row| self.rows[row as usize] = of[usize::from(is_true.get(row))]);
             }
-            Leaf::Integers(packed) => self.add_numbers(packed, &here, |value, text| {
-                text.extend_from_slice(integer(value).to_string().as_bytes());
-            }),
-            Leaf::Doubles(packed) => self.add_numbers(packed, &here, |value, text| {
-                text.extend_from_slice(format!("{:e}", double(value)).as_bytes());
-            }),
+            Leaf::Integers(packed) => {
+                self.add_numbers(packed, &here, |value, text| write_integer(integer(value), text));
+            }
+            Leaf::Doubles(packed) => {
+                self.add_numbers(packed, &here, |value, text| write_double(double(value), text));
+            }
             Leaf::Codes { numbers, codes, dictionary } => {
                 let strings = dictionary.read();
                 let first = self.ends.len() as u32;

@@ -31,4 +31,4 @@ pub use coded::Coded;
 pub use dictionary::{Dictionaries, Dictionary};
 pub use rows::Question;
 pub use segment::{Kind, Leaf, Member, Rows, Segment};
-pub use table::{DeviceTable, SegmentRows};
+pub use table::{Class, DeviceTable, SegmentRows};

@@ -144,6 +144,12 @@ impl Grouping {
         not_time
     }
 
+    /// True if a path has buckets of time.
+    #[cfg(feature = "store")]
+    pub(super) fn has_times(&self) -> bool {
+        self.parts.iter().any(Option::is_some)
+    }
+
     /// True if the groups are the values of one path.
     pub(super) fn is_value(&self) -> bool {
         matches!(self.parts[..], [None])

@@ -7,12 +7,17 @@ use foldhash::fast::FixedState;
 use warpath_answer::answer::Want;
 use warpath_core::error::Error;
 use warpath_core::key;
+#[cfg(feature = "store")]
+use warpath_resident::{
+    Class,
+    aggregate::{Aggregate, Error as GroupError, GroupColumn, Numbers, group_on},
+};
 use warpath_shared::kernel::Match;
 use warpath_shared::units::LineIx;
 
 use super::grouping::{Grouping, NoTimes};
 #[cfg(feature = "store")]
-use crate::stream::LeafResults;
+use crate::stream::{DeviceResults, LeafResults};
 use crate::stream::{Digest, PieceResults};
 
 /// Counts the values of one path, or the combinations of values of several paths, of each partition.
@@ -109,6 +114,40 @@ impl Digest for Tally {
             tallied.push(count, (0, 0), key::encode_missing);
         }
         Some(Box::new(Tallied { no_times: grouped.no_times, ..tallied }))
+    }
+
+    /// Makes a [`Tallied`] of counts whose order does not matter.
+    #[cfg(feature = "store")]
+    fn of_device(&self, results: &DeviceResults<'_>) -> Result<Option<Box<dyn Any + Send + Sync>>, Error> {
+        let DeviceResults { table, segments, paths, question } = results;
+        let has_times = self.grouping.as_ref().is_some_and(Grouping::has_times);
+        // A device does not tell a null from a missing value.
+        let has_nulls = paths.iter().any(|path| table.table().column(path, Class::Nulls).is_some());
+        let has_records = paths.iter().any(Vec::is_empty);
+        if !self.missing || has_times || has_nulls || has_records {
+            return Ok(None);
+        }
+        let column = |path: &Vec<Vec<u8>>| GroupColumn { path: path.clone(), derive: None, unit: None };
+        let columns: Vec<GroupColumn> = paths.iter().map(column).collect();
+        let grouped = match group_on(&[(table, segments)], *question, &columns, &[Aggregate::Rows], None) {
+            Ok(grouped) => grouped,
+            Err(GroupError::Device(error)) => return Err(error),
+            // The host reports it, if it fails there, too.
+            Err(_) => None,
+        };
+        let Some(grouped) = grouped else { return Ok(None) };
+        let Some(Numbers::Counts(counts)) = grouped.numbers.first() else { return Ok(None) };
+        let (mut tallied, mut text) = (Tallied::default(), Vec::new());
+        for (group, count) in counts.iter().enumerate() {
+            tallied.push(*count, (0, 0), |keys| {
+                for values in &grouped.columns {
+                    text.clear();
+                    values.write_json(group, &mut text);
+                    if text.is_empty() { key::encode_missing(keys) } else { key::encode(&text, keys) }
+                }
+            });
+        }
+        Ok(Some(Box::new(tallied)))
     }
 
     /// Makes a [`Tallied`].

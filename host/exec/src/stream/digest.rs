@@ -3,11 +3,13 @@
 use std::any::Any;
 
 use warpath_answer::answer::{Answer, Piece, Want};
+#[cfg(feature = "store")]
+use warpath_core::error::Error;
 use warpath_shared::kernel::Match;
 use warpath_shared::units::LineIx;
 
 #[cfg(feature = "store")]
-use super::leaves::LeafResults;
+use super::leaves::{DeviceResults, LeafResults};
 use crate::engine::OnError;
 
 /// Makes one value from the results for each text, in the worker that evaluated the text.
@@ -27,6 +29,16 @@ pub trait Digest: Send + Sync {
     #[cfg(feature = "store")]
     fn of_leaves(&self, _: &LeafResults<'_>) -> Option<Box<dyn Any + Send + Sync>> {
         None
+    }
+
+    /// Digests the results for all lines of a loaded input at once, on the device that has its leaves. The order
+    /// of lines is then not known. `None` if it cannot; the segments are digested one by one.
+    ///
+    /// # Errors
+    /// [`Error::Device`].
+    #[cfg(feature = "store")]
+    fn of_device(&self, _: &DeviceResults<'_>) -> Result<Option<Box<dyn Any + Send + Sync>>, Error> {
+        Ok(None)
     }
 }
 

@@ -1,13 +1,15 @@
 //! Results for lines of loaded inputs, from their leaves alone.
 
+use std::any::Any;
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use warpath_core::comparison::Condition;
 use warpath_core::error::Error;
 use warpath_core::rows::RowSet;
 use warpath_plan::PartColumns;
-use warpath_resident::{Member, Question, Rows, Segment, SegmentRows};
+use warpath_resident::{DeviceTable, Member, Question, Rows, Segment, SegmentRows};
 
 use super::{Digest, Sampler};
 use crate::input::{Contents, Counts, KnownLeaves};
@@ -22,6 +24,26 @@ pub struct LeafResults<'a> {
     pub rows: RowSet,
 }
 
+/// The results of a program for all rows of an input whose leaves are on a device.
+pub struct DeviceResults<'a> {
+    /// The leaves.
+    pub table: &'a DeviceTable,
+    /// The segments of the table.
+    pub segments: &'a [&'a Segment],
+    /// The members that the paths lead to.
+    pub paths: &'a [Vec<Vec<u8>>],
+    /// The predicate, if there is one.
+    pub question: Option<&'a Question>,
+}
+
+/// The digest of an input that its device has made.
+enum OfDevice {
+    /// There is none: segments are digested one by one.
+    None,
+    /// It has been made; the first segment that asks takes it.
+    Made(Option<Box<dyn Any + Send + Sync>>),
+}
+
 /// The results of a run that leaves can have, and the lines that are read otherwise.
 pub(super) struct ByLeaves {
     /// The condition by which lines are read. It may be true of more records than the predicate.
@@ -32,6 +54,8 @@ pub(super) struct ByLeaves {
     answers: Option<Answers>,
     digest: Option<Arc<dyn Digest>>,
     sampler: Option<Arc<Sampler>>,
+    /// For each input on a device, by its address: its digest.
+    of_devices: Mutex<HashMap<usize, OfDevice>>,
 }
 
 struct Answers {
@@ -89,7 +113,7 @@ impl ByLeaves {
             .clone()
             .map(|leaves| Answers { paths: leaves.paths, question: leaves.condition.map(Asked::new) });
         let reads = columns.condition.clone().map(Asked::new);
-        Self { reads, schema: columns.schema, answers, digest, sampler }
+        Self { reads, schema: columns.schema, answers, digest, sampler, of_devices: Mutex::default() }
     }
 
     /// True if leaves may have the results.
@@ -123,11 +147,45 @@ impl ByLeaves {
             Some(asked) => asked.rows(contents, at)?,
             None => Some(segment.records().clone()),
         };
-        Ok(rows.and_then(|rows| self.of_rows(segment, rows)))
+        let Some(rows) = rows else { return Ok(None) };
+        let of_device = self.of_device(contents)?;
+        Ok(self.of_rows(segment, rows, of_device))
     }
 
-    /// The results for some rows of a segment.
-    fn of_rows(&self, segment: &Segment, rows: RowSet) -> Option<KnownLeaves> {
+    /// The digest of an input that its device has made, for the segment that asks; `None` for a digest of the
+    /// segment itself.
+    fn of_device(&self, contents: &Contents) -> Result<Option<Option<Box<dyn Any + Send + Sync>>>, Error> {
+        let (Some(digest), Some(table), Some(answers)) = (&self.digest, &contents.table, &self.answers)
+        else {
+            return Ok(None);
+        };
+        let mut known = self.of_devices.lock().unwrap_or_else(PoisonError::into_inner);
+        let made = match known.entry(std::ptr::from_ref(contents) as usize) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            Entry::Vacant(entry) => {
+                let segments: Vec<_> = contents.segments.iter().map(|placed| &placed.segment).collect();
+                let (paths, question) = (&answers.paths[..], answers.question.as_ref());
+                let question = question.map(|asked| &asked.question);
+                let results = DeviceResults { table, segments: &segments, paths, question };
+                entry.insert(match digest.of_device(&results)? {
+                    None => OfDevice::None,
+                    made => OfDevice::Made(made),
+                })
+            }
+        };
+        Ok(match made {
+            OfDevice::None => None,
+            OfDevice::Made(made) => Some(made.take()),
+        })
+    }
+
+    /// The results for some rows of a segment. `of_device` is their digest, if a device has made one.
+    fn of_rows(
+        &self,
+        segment: &Segment,
+        rows: RowSet,
+        of_device: Option<Option<Box<dyn Any + Send + Sync>>>,
+    ) -> Option<KnownLeaves> {
         let Answers { paths, .. } = self.answers.as_ref()?;
         let members = paths.iter().filter(|path| !path.is_empty()).map(|path| segment.member(path));
         let members = members.collect::<Option<Vec<_>>>()?;
@@ -138,6 +196,7 @@ impl ByLeaves {
         });
         let matches = matches.collect();
         let digest = match &self.digest {
+            _ if let Some(of_device) = of_device => of_device,
             Some(_) if members.len() < paths.len() => return None,
             Some(digest) => Some(digest.of_leaves(&LeafResults { segment, members, rows })?),
             None => None,

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use warpath_core::key::write_string;
 use warpath_shared::leaf::{double, integer};
 
 use super::wanted::ColumnKind;
+use crate::coded::{write_double, write_integer};
 use crate::dictionary::Dictionary;
 
 /// A value of a group.
@@ -94,6 +96,23 @@ impl Values {
             Self::Codes(codes, _) => codes[group].map(GroupValue::Code),
         };
         value.unwrap_or(GroupValue::Null)
+    }
+
+    /// Appends the value of a group as JSON, in the form of [`Coded::text`](crate::coded::Coded::text); nothing
+    /// for null.
+    ///
+    /// # Panics
+    /// If there is no such group.
+    pub fn write_json(&self, group: usize, text: &mut Vec<u8>) {
+        match (self.get(group), self) {
+            (GroupValue::Boolean(value), _) => text.extend_from_slice(value.to_string().as_bytes()),
+            (GroupValue::Integer(value), _) => write_integer(value, text),
+            (GroupValue::Double(value), _) => write_double(value, text),
+            (GroupValue::Code(code), Self::Codes(_, dictionary)) => {
+                write_string(dictionary.read().get(code), text);
+            }
+            _ => {}
+        }
     }
 
     fn append(&mut self, other: Self) {
