@@ -290,11 +290,11 @@ pub fn check(device: &Arc<dyn LeafDevice>, of_tables: &[Vec<Segment>]) -> Result
 
 /// The questions of a check.
 pub struct Checked {
-    /// Those that the device took.
+    /// The number that the device took.
     pub taken: usize,
-    /// Those that it left to the host.
+    /// The number that it left to the host.
     pub left: usize,
-    /// Those of which it gave only the first groups.
+    /// The number of which it gave only the first groups.
     pub bounded: usize,
 }
 
@@ -345,8 +345,8 @@ pub fn suite<A: Accelerator>(device: &A, seed: u64, rounds: usize, most: usize) 
     Ok(())
 }
 
-/// Checks random tables, as [`suite`] does, in rooms on a device or on several. Returns the number of questions
-/// of which a device gave only the first groups.
+/// Checks random tables, as [`suite`] does, in rooms on a device or on several. Returns the number of
+/// questions of which a device gave only the first groups.
 ///
 /// # Errors
 /// The first difference, or an error of the device.

@@ -145,7 +145,8 @@ fn batches_are_those_of_the_input() -> Result<()> {
     Ok(())
 }
 
-/// Predicates, aggregates and columns are evaluated over the index, and subscriptions and schemas over the text.
+/// Predicates, aggregates and columns are evaluated over the index, and subscriptions and schemas over the
+/// text.
 #[test]
 fn every_operator_reads_what_is_kept() -> Result<()> {
     let text = [file("people.ndjson"), file("bad.ndjson")].concat();

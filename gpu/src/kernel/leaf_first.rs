@@ -137,13 +137,13 @@ pub unsafe fn leaf_first(args: LeafFirstArgs<'_>) {
         return;
     }
     // SAFETY: the number is within the view, and all threads change it by atomics.
-    let place = unsafe { atomic_fetch_add_u32_relaxed_device(args.taken.at(0, 1), 1) } as usize;
-    let places = args.places as usize;
-    if place >= places {
+    let at = unsafe { atomic_fetch_add_u32_relaxed_device(args.taken.at(0, 1), 1) } as usize;
+    let count = args.count as usize;
+    if at >= count {
         return;
     }
-    // SAFETY: this thread alone has the place, and `found` has one of each list for it.
-    unsafe { args.found.set(place, group as u64) };
+    // SAFETY: this thread alone has the position, and each list of `found` has an element there.
+    unsafe { args.found.set(at, group as u64) };
     let (numbers, sizes) = (args.numbers.len() / groups, args.sizes.len() / groups);
     for number in 0..numbers + sizes {
         let value = if number < numbers {
@@ -152,6 +152,6 @@ pub unsafe fn leaf_first(args: LeafFirstArgs<'_>) {
             args.sizes.get((number - numbers) * groups + group)
         };
         // SAFETY: as above.
-        unsafe { args.found.set((1 + number) * places + place, value) };
+        unsafe { args.found.set((1 + number) * count + at, value) };
     }
 }

@@ -92,8 +92,8 @@ pub struct First {
 /// The numbers of groups.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Numbers {
-    /// The groups, ascending, that have numbers here: at least those that are [first](Grouping::first). `None`
-    /// for all groups.
+    /// The groups, ascending, that have numbers here: at least those that are [first](Grouping::first).
+    /// `None` for all groups.
     pub groups: Option<Vec<u64>>,
     /// For each aggregate of [`Grouping::numbers`] the numbers of these groups.
     pub numbers: Vec<Vec<u64>>,

@@ -231,7 +231,7 @@ impl<A: Accelerator> State<A> {
     }
 }
 
-/// So many groups are not bounded further.
+/// This many groups are not bounded further.
 const FEW_GROUPS: u64 = 1024;
 
 impl<A: Accelerator> State<A> {
@@ -300,7 +300,7 @@ impl<A: Accelerator> State<A> {
 
     /// The numbers of groups by their ranks.
     fn first(&mut self, grouping: &Grouping, bound: &Ranks) -> Result<Numbers, Error> {
-        let (groups, places) = (grouping.groups as usize, bound.count as usize);
+        let (groups, count) = (grouping.groups as usize, bound.count as usize);
         let Self { device, numbers, sizes, ranks, of_ranks, found, .. } = self;
         let lists = 1 + grouping.numbers.len() + grouping.sets.len();
         device.zero(of_ranks.room(device, 1)?, 0, 1)?;
@@ -312,12 +312,12 @@ impl<A: Accelerator> State<A> {
                 last: bound.last,
                 numbers: device.view(numbers.get()?, groups * grouping.numbers.len()),
                 sizes: device.view(sizes.get()?, groups * grouping.sets.len()),
-                found: device.view_mut(found.room(device, places * lists)?, places * lists),
-                places: bound.count,
+                found: device.view_mut(found.room(device, count * lists)?, count * lists),
+                count: bound.count,
                 taken: device.view_mut(of_ranks.get_mut()?, 1),
             },
         )?;
-        let (mut all, mut taken) = (vec![0; places * lists], [0]);
+        let (mut all, mut taken) = (vec![0; count * lists], [0]);
         let mut downloads = Downloads::new(device);
         downloads.add(found, 0, &mut all)?;
         downloads.add(of_ranks, 0, &mut taken)?;
@@ -325,14 +325,14 @@ impl<A: Accelerator> State<A> {
         if u64::from(taken[0]) != bound.count {
             return Err(Error::Internal("a device found another number of first groups".into()));
         }
-        // Places are taken in any order.
-        let (of_places, lists) = all.split_at(places);
-        let mut sorted: Vec<usize> = (0..places).collect();
-        sorted.sort_unstable_by_key(|place| of_places[*place]);
-        let list = |list: &[u64]| sorted.iter().map(|place| list[*place]).collect::<Vec<_>>();
-        let mut lists: Vec<Vec<u64>> = lists.chunks(places).map(list).collect();
+        // They come in any order.
+        let (of_groups, lists) = all.split_at(count);
+        let mut sorted: Vec<usize> = (0..count).collect();
+        sorted.sort_unstable_by_key(|at| of_groups[*at]);
+        let list = |list: &[u64]| sorted.iter().map(|at| list[*at]).collect::<Vec<_>>();
+        let mut lists: Vec<Vec<u64>> = lists.chunks(count).map(list).collect();
         let sizes = lists.split_off(grouping.numbers.len());
-        Ok(Numbers { groups: Some(list(of_places)), numbers: lists, sizes, bits: Vec::new() })
+        Ok(Numbers { groups: Some(list(of_groups)), numbers: lists, sizes, bits: Vec::new() })
     }
 }
 

@@ -45,8 +45,8 @@ pub const DEFAULT_LEVELS: Level = 8;
 ///
 /// There are two forms. `Engine::load`, of the feature `store`, makes *leaves*: members of records are packed
 /// numbers and codes, on which conditions, counts, groups and statistics of members are evaluated. Whatever
-/// else is wanted is evaluated on the lines, which are compressed in memory. [`Input::index`] keeps the *text*
-/// with its structural index where the backend reads it best, so that programs find any path fast.
+/// else is wanted is evaluated on the lines, which are compressed in memory. [`Input::index`] keeps the
+/// *text* with its structural index where the backend reads it best, so that programs find any path fast.
 ///
 /// Results, line numbers and offsets are those over the inputs themselves.
 ///

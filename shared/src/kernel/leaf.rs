@@ -173,7 +173,7 @@ pub struct LeafRanks;
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct LeafRanksArgs<'a> {
-    /// The numbers of all groups. Those of the order and of the rows are within it.
+    /// The numbers of all groups. The numbers of the order and of the rows are within it.
     pub numbers: View<'a, u64>,
     /// The order.
     pub order: Order,
@@ -185,8 +185,8 @@ pub struct LeafRanksArgs<'a> {
     pub range: ViewMut<'a, u64>,
 }
 
-// SAFETY: the entry in `gpu/src/kernel/leaf_first.rs` takes one `Args` by value. It stays within its views for
-// arguments that `check` accepts and for an order as `LeafRanksArgs` says.
+// SAFETY: the entry in `gpu/src/kernel/leaf_first.rs` takes one `Args` by value. It stays within its views
+// for arguments that `check` accepts and for an order as `LeafRanksArgs` says.
 unsafe impl Kernel for LeafRanks {
     type Args<'a> = LeafRanksArgs<'a>;
     const NAME: &'static str = "leaf_ranks";
@@ -220,8 +220,8 @@ pub struct LeafRankCountsArgs<'a> {
     pub counts: ViewMut<'a, u32>,
 }
 
-// SAFETY: the entry in `gpu/src/kernel/leaf_first.rs` takes one `Args` by value. It stays within its views for
-// arguments that `check` accepts.
+// SAFETY: the entry in `gpu/src/kernel/leaf_first.rs` takes one `Args` by value. It stays within its views
+// for arguments that `check` accepts.
 unsafe impl Kernel for LeafRankCounts {
     type Args<'a> = LeafRankCountsArgs<'a>;
     const NAME: &'static str = "leaf_rank_counts";
@@ -254,17 +254,17 @@ pub struct LeafFirstArgs<'a> {
     pub numbers: View<'a, u64>,
     /// More numbers of groups.
     pub sizes: View<'a, u64>,
-    /// For each place the number of a group. Then for each aggregate of `numbers` and of `sizes` the number
-    /// of the group at each place.
+    /// The groups that are found, in any order. Then for each aggregate of `numbers` and of `sizes` the
+    /// numbers of these groups, in the same order.
     pub found: ViewMut<'a, u64>,
-    /// The number of places: that of the groups whose ranks are at most the bound.
-    pub places: u64,
-    /// At first a zero. The number of places that are taken.
+    /// The number of groups whose ranks are at most the bound.
+    pub count: u64,
+    /// At first a zero. The number of groups that are found.
     pub taken: ViewMut<'a, u32>,
 }
 
-// SAFETY: the entry in `gpu/src/kernel/leaf_first.rs` takes one `Args` by value. It stays within its views for
-// arguments that `check` accepts, and for any number of groups with these ranks.
+// SAFETY: the entry in `gpu/src/kernel/leaf_first.rs` takes one `Args` by value. It stays within its views
+// for arguments that `check` accepts, and for any number of groups with these ranks.
 unsafe impl Kernel for LeafFirst {
     type Args<'a> = LeafFirstArgs<'a>;
     const NAME: &'static str = "leaf_first";
@@ -273,13 +273,13 @@ unsafe impl Kernel for LeafFirst {
     }
     fn check(args: &Self::Args<'_>) -> Result<(), SizeError> {
         let sizes = Sizes(Self::NAME);
-        let (groups, places) = (args.ranks.len(), args.places as usize);
+        let (groups, count) = (args.ranks.len(), args.count as usize);
         check_ranks(&sizes, groups)?;
         sizes.equal("numbers = whole aggregates", args.numbers.len() % groups, 0)?;
         sizes.equal("sizes = whole aggregates", args.sizes.len() % groups, 0)?;
         let aggregates = (args.numbers.len() + args.sizes.len()) / groups;
-        sizes.at_least("places > 0", places, 1)?;
-        sizes.equal("found = places × (1 + aggregates)", args.found.len(), places * (1 + aggregates))?;
+        sizes.at_least("count > 0", count, 1)?;
+        sizes.equal("found = count × (1 + aggregates)", args.found.len(), count * (1 + aggregates))?;
         sizes.equal("taken = 1", args.taken.len(), 1)
     }
 }

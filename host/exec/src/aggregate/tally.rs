@@ -121,7 +121,7 @@ impl Digest for Tally {
     fn of_device(&self, results: &DeviceResults<'_>) -> Result<Option<Box<dyn Any + Send + Sync>>, Error> {
         let DeviceResults { table, segments, paths, question } = results;
         let has_times = self.grouping.as_ref().is_some_and(Grouping::has_times);
-        // A device does not tell a null from a missing value.
+        // On a device, a null is as a missing value.
         let has_nulls = paths.iter().any(|path| table.table().column(path, Class::Nulls).is_some());
         let has_records = paths.iter().any(Vec::is_empty);
         if !self.missing || has_times || has_nulls || has_records {

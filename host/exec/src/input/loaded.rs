@@ -1,4 +1,5 @@
-//! Inputs that are in memory: as segments of leaves and compressed lines, or as text with its structural index.
+//! Inputs that are in memory: as segments of leaves and compressed lines, or as text with its structural
+//! index.
 
 #[cfg(feature = "store")]
 mod decoded;
@@ -9,23 +10,21 @@ mod leaves;
 mod read;
 
 use std::io::Read;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::SystemTime;
 
-use warpath_core::stamp::Stamp;
 #[cfg(feature = "store")]
 use warpath_resident::{DeviceTable, Segment};
 use warpath_shared::units::Level;
 
 use super::sequence::Sequence;
-use super::source::OpenedSource;
 #[cfg(feature = "store")]
 use decoded::LoadedText;
 use kept::KeptLines;
 pub(crate) use kept::{KeptInput, Partition, PartitionText};
 #[cfg(feature = "store")]
-pub(crate) use leaves::{Contents, Placed};
+pub(crate) use leaves::{Contents, Identity, Placed};
 #[cfg(feature = "store")]
 pub(crate) use read::{lines, slice_end};
 
@@ -51,13 +50,6 @@ enum Form {
     #[cfg(feature = "store")]
     Leaves(Arc<Contents>),
     Kept(Arc<KeptInput>),
-}
-
-/// A file in the state in which it was loaded.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Identity {
-    pub path: PathBuf,
-    pub stamp: Stamp,
 }
 
 impl LoadedInput {
@@ -117,8 +109,8 @@ impl LoadedInput {
         }
     }
 
-    /// All lines, read from start to end. Also true if the first of them is not the first one of a text: a byte
-    /// order mark before it is a part of it.
+    /// All lines, read from start to end. Also true if the first of them is not the first one of a text: a
+    /// byte order mark before it is a part of it.
     pub(crate) fn into_text(self) -> (Box<dyn Read + Send>, bool) {
         match self.0 {
             #[cfg(feature = "store")]
@@ -137,25 +129,18 @@ impl LoadedInput {
         Sequence::of_text(name, text).with_mark(!begins_within)
     }
 
-    /// The input, opened.
-    pub(crate) fn open(self) -> OpenedSource {
-        match self.0 {
-            #[cfg(feature = "store")]
-            Form::Leaves(contents) => OpenedSource::Loaded(contents),
-            Form::Kept(_) => OpenedSource::Sequence(self.into_sequence()),
-        }
-    }
-
     /// The file from which the input was loaded, with its size and the time of its last change then. `None`
     /// for other sources.
     #[must_use]
     pub fn file(&self) -> Option<(&Path, u64, SystemTime)> {
-        let Identity { path, stamp } = match &self.0 {
+        match &self.0 {
             #[cfg(feature = "store")]
-            Form::Leaves(contents) => contents.identity.as_ref()?,
-            Form::Kept(_) => return None,
-        };
-        Some((path, stamp.size(), stamp.modified()))
+            Form::Leaves(contents) => {
+                let Identity { path, stamp } = contents.identity.as_ref()?;
+                Some((path, stamp.size(), stamp.modified()))
+            }
+            Form::Kept(_) => None,
+        }
     }
 
     pub(crate) fn of_index(kept: KeptInput) -> Self {

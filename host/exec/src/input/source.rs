@@ -446,7 +446,11 @@ impl Source {
             Self::Part(path, _) => return part(&name, &path).map(OpenedSource::Plain),
             #[cfg(feature = "store")]
             Self::Stored(part) => return StoredPart::of_stored(&part).map(OpenedSource::Stored),
-            Self::Loaded(input) => return Ok(input.open()),
+            #[cfg(feature = "store")]
+            Self::Loaded(input) if let Some(contents) = input.contents() => {
+                return Ok(OpenedSource::Loaded(contents.clone()));
+            }
+            Self::Loaded(input) => return Ok(OpenedSource::Sequence(input.into_sequence())),
             // Compressed bytes are read at once, because these reads do not wait.
             Self::Bytes(_, bytes) => {
                 let feed = Feed::Direct(Decoded::of_bytes(name.clone(), bytes, decoders)?.checked()?);

@@ -31,8 +31,8 @@ pub trait Digest: Send + Sync {
         None
     }
 
-    /// Digests the results for all lines of a loaded input at once, on the device that has its leaves. The order
-    /// of lines is then not known. `None` if it cannot; the segments are digested one by one.
+    /// Digests the results for all lines of a loaded input at once, on the device that has its leaves. The
+    /// order of lines is then not known. `None` if it cannot; the segments are digested one by one.
     ///
     /// # Errors
     /// [`Error::Device`].

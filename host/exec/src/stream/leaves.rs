@@ -40,7 +40,7 @@ pub struct DeviceResults<'a> {
 enum OfDevice {
     /// There is none: segments are digested one by one.
     None,
-    /// It has been made; the first segment that asks takes it.
+    /// The digest, until the first segment takes it.
     Made(Option<Box<dyn Any + Send + Sync>>),
 }
 
@@ -152,8 +152,8 @@ impl ByLeaves {
         Ok(self.of_rows(segment, rows, of_device))
     }
 
-    /// The digest of an input that its device has made, for the segment that asks; `None` for a digest of the
-    /// segment itself.
+    /// The digest of an input that its device has made. Only one segment gets it, the others get nothing
+    /// inside. `None` for a digest of the segment itself.
     fn of_device(&self, contents: &Contents) -> Result<Option<Option<Box<dyn Any + Send + Sync>>>, Error> {
         let (Some(digest), Some(table), Some(answers)) = (&self.digest, &contents.table, &self.answers)
         else {

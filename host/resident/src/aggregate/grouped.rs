@@ -98,8 +98,8 @@ impl Values {
         value.unwrap_or(GroupValue::Null)
     }
 
-    /// Appends the value of a group as JSON, in the form of [`Coded::text`](crate::coded::Coded::text); nothing
-    /// for null.
+    /// Appends the value of a group as JSON, in the form of [`Coded::text`](crate::coded::Coded::text);
+    /// nothing for null.
     ///
     /// # Panics
     /// If there is no such group.

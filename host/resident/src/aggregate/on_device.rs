@@ -139,8 +139,8 @@ enum Place {
 }
 
 /// Groups the rows of tables that are on one device, as [`group`](super::group) does on the host. `None` if
-/// the tables cannot, or if the groups would be too many for a device. With `first`, groups that are not among
-/// the first may be left out.
+/// the tables cannot, or if the groups would be too many for a device. With `first`, groups that are not
+/// among the first may be left out.
 ///
 /// # Errors
 /// [`Error::Device`].

@@ -44,7 +44,7 @@ pub enum Aggregate {
 }
 
 /// The first groups by a value: an aggregate, or the difference of two that are extremes of integers, divided
-/// by an integer. Groups without a value have no place in this order.
+/// by an integer. Only groups with a value have an order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct First {
     /// The number of groups.

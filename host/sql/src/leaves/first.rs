@@ -8,8 +8,8 @@
 //!                                    kept      *  *     *  *   the sort decides between users
 //! ```
 //!
-//! Strings of the other groups are never read. The sort above remains, and decides about ties. A device chooses
-//! by the first key, if that is an aggregate, or a difference of two ([`First::on_device`]).
+//! Strings of the other groups are never read. The sort above remains, and decides about ties. A device
+//! chooses by the first key, if that is an aggregate, or a difference of two ([`First::on_device`]).
 
 use std::cmp::Ordering;
 use std::fmt::{self, Display, Formatter};
@@ -146,8 +146,8 @@ impl First {
         is_bounded.then_some(self)
     }
 
-    /// The first groups by the first key alone, which a device may choose. `None` if it cannot. Groups have so
-    /// many columns before their aggregates.
+    /// The first groups by the first key alone, which a device may choose. `None` if it cannot. Aggregates
+    /// come after this number of columns.
     pub fn on_device(&self, columns: usize) -> Option<FirstGroups> {
         let key = self.keys.first().filter(|_| self.having.is_empty())?;
         let (quotient, divide) = match key.expr.downcast_ref::<BinaryExpr>() {

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::sync::Arc;
 
-use super::Contents;
+use super::leaves::Contents;
 
 /// Rows that are decoded at once.
 const ROWS: u32 = 8 << 10;

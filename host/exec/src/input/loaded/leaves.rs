@@ -1,12 +1,13 @@
 //! An input as segments of leaves and compressed lines.
 
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
+use warpath_core::stamp::Stamp;
 use warpath_resident::{DeviceTable, Segment};
 use warpath_shared::units::ByteOffset;
 use warpath_store::schema::SchemaTree;
 
-use super::Identity;
 use crate::store::schema_of_lines;
 
 /// The contents of an input.
@@ -79,4 +80,11 @@ impl Placed {
         };
         self.schema.get_or_init(make).clone()
     }
+}
+
+/// A file in the state in which it was loaded.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Identity {
+    pub path: PathBuf,
+    pub stamp: Stamp,
 }

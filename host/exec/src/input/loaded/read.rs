@@ -6,7 +6,7 @@ use std::sync::Arc;
 use warpath_core::error::{Error, InputError};
 use warpath_core::rows::RowSet;
 
-use super::{Contents, Placed};
+use super::leaves::{Contents, Placed};
 use crate::input::buffers::Buffers;
 use crate::input::bytes::InputBytes;
 use crate::input::held::HeldLines;
