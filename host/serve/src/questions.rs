@@ -17,7 +17,7 @@ use warpath::DeviceChoice;
 use warpath_cli::{Limits, Served};
 use warpath_sql::cli::Failure as SqlFailure;
 use warpath_sql::report::Report;
-use warpath_sql::{Names, Options};
+use warpath_sql::{KnownParts, Names, Options};
 use warpath_terminal::streams::{Client, Stream, Streams};
 
 use crate::answer::{About, Form, HttpClient};
@@ -65,6 +65,8 @@ pub struct Questions {
     waiting: AtomicUsize,
     /// The threads that evaluate SQL.
     sql: Arc<Runtime>,
+    /// The footers of stores.
+    known: KnownParts,
     running: Arc<Running>,
 }
 
@@ -208,6 +210,7 @@ impl Questions {
             metrics,
             waiting: AtomicUsize::new(0),
             sql,
+            known: KnownParts::default(),
             running: Arc::default(),
         }
     }
@@ -367,6 +370,7 @@ impl Questions {
             device: self.settings.device.clone(),
             workers: self.settings.workers,
             memory: self.settings.memory,
+            known: self.known.clone(),
         }
     }
 
@@ -431,12 +435,14 @@ struct Sessions {
     device: DeviceChoice,
     workers: usize,
     memory: usize,
+    known: KnownParts,
 }
 
 impl Sessions {
     /// A session with these options, within the limits of the server.
     fn open(self, mut options: Options, report: &Arc<Report>) -> Result<SessionContext, SqlFailure> {
-        let Self { loaded, device, workers, memory } = self;
+        let Self { loaded, device, workers, memory, known } = self;
+        options.known = Some(known);
         options.device = device;
         options.workers = options.workers.min(workers);
         options.memory = Some(options.memory.map_or(memory, |asked| asked.min(memory)));

@@ -29,6 +29,7 @@
 //! | `tables`, `files` | the names after FROM: files, folders, patterns, URLs |
 //! | `stored` | stores and parts after FROM, on a disk and in object stores |
 //! | `parts`, `groups`, `pages` | tables of the parts of stores; row groups and pages that conditions exclude |
+//! | `known` | the footers of parts, which sessions of a server share |
 //! | `format` | the file format: schemas and statistics of files |
 //! | `schema`, `schema_cache` | the schema of all records; where it is kept |
 //! | `source`, `paths`, `predicate` | scans: expressions as paths, filters as predicates |
@@ -50,6 +51,7 @@ mod engines;
 mod files;
 mod format;
 mod groups;
+mod known;
 pub mod leaves;
 mod pages;
 mod parts;
@@ -66,5 +68,6 @@ mod stores;
 mod tables;
 
 pub use format::WarpathFormatFactory;
+pub use known::KnownParts;
 pub use options::{Names, Options, SchemaFrom};
 pub use warpath_remote::StoreSettings;

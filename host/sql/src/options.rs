@@ -8,6 +8,8 @@ use warpath::{DeviceChoice, OnError};
 use warpath_core::pool::cores;
 use warpath_remote::StoreSettings;
 
+use crate::known::KnownParts;
+
 /// The source of a table's columns.
 ///
 /// ```
@@ -113,6 +115,8 @@ pub struct Options {
     /// The inputs that statements may name; `None` for all files and URLs. With names, statements only read:
     /// they make no tables and write no files.
     pub names: Option<Names>,
+    /// The footers of stores that sessions share; `None` for a session that reads them for each statement.
+    pub known: Option<KnownParts>,
 }
 
 impl Default for Options {
@@ -128,6 +132,7 @@ impl Default for Options {
             memory: None,
             stores: None,
             names: None,
+            known: None,
         }
     }
 }

@@ -8,10 +8,11 @@
 //! | members of structs | their leaves |
 //! | rows for which a condition holds | row groups and pages whose bounds do not exclude it ([`GroupCondition`]) |
 //!
-//! A footer is decoded once, when the table is opened, and DataFusion's cache keeps it for the scan.
+//! A footer is decoded once, when the table is opened, and DataFusion's cache keeps it for the scan. Sessions
+//! that share [`KnownParts`] open the same version of a store without decoding its footers again.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
@@ -28,7 +29,7 @@ use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::DataFusionError;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
-use datafusion::parquet::file::metadata::{PageIndexPolicy, ParquetMetaData};
+use datafusion::parquet::file::metadata::PageIndexPolicy;
 use datafusion::physical_plan::ExecutionPlan;
 use futures::{StreamExt, TryStreamExt};
 use object_store::{ObjectMeta, ObjectStore};
@@ -38,6 +39,7 @@ use warpath_exec::store::KEY;
 use crate::engines::external;
 use crate::files::{FilesScan, enough};
 use crate::groups::GroupCondition;
+use crate::known::{Footer, KnownParts, Part, Parts};
 use crate::stores::named;
 
 /// The bytes at the end of a file that are read first. Most footers have fewer.
@@ -46,46 +48,31 @@ const LAST: usize = 64 << 10;
 /// A table of Parquet files.
 #[derive(Debug)]
 pub struct PartsTable {
-    /// The store of the files.
-    url: ObjectStoreUrl,
-    parts: Vec<Part>,
-    schema: TableSchema,
+    parts: Arc<Parts>,
     format: ParquetFormat,
 }
 
-#[derive(Debug)]
-struct Part {
-    object: ObjectMeta,
-    metadata: Arc<ParquetMetaData>,
+/// Reads the footer of a Parquet file.
+async fn footer(store: &dyn ObjectStore, object: ObjectMeta, session: &dyn Session) -> Result<Footer> {
+    let cache = session.runtime_env().cache_manager.get_file_metadata_cache();
+    let reader = DFParquetMetadata::new(store, &object)
+        .with_metadata_size_hint(Some(LAST))
+        .with_file_metadata_cache(Some(cache))
+        // The indexes of all pages are long, and few queries need any.
+        .with_page_index_policy(Some(PageIndexPolicy::Skip));
+    let metadata = reader.fetch_metadata().await?;
+    let schema = reader.fetch_schema().await?;
+    // A part has its own metadata.
+    let fields = schema.fields().iter().map(|field| field.as_ref().clone());
+    let fields = fields.map(|field| field.with_metadata(HashMap::new()));
+    let schema = Schema::new(fields.collect::<Vec<_>>());
+    Ok(Footer { object, metadata, schema })
 }
 
-impl Part {
-    /// Reads the footer of a Parquet file. Returns also its columns.
-    async fn read(
-        store: &dyn ObjectStore,
-        object: ObjectMeta,
-        session: &dyn Session,
-    ) -> Result<(Self, Schema)> {
-        let cache = session.runtime_env().cache_manager.get_file_metadata_cache();
-        let reader = DFParquetMetadata::new(store, &object)
-            .with_metadata_size_hint(Some(LAST))
-            .with_file_metadata_cache(Some(cache))
-            // The indexes of all pages are long, and few queries need any.
-            .with_page_index_policy(Some(PageIndexPolicy::Skip));
-        let metadata = reader.fetch_metadata().await?;
-        let schema = reader.fetch_schema().await?;
-        // A part has its own metadata.
-        let fields = schema.fields().iter().map(|field| field.as_ref().clone());
-        let fields = fields.map(|field| field.with_metadata(HashMap::new()));
-        let schema = Schema::new(fields.collect::<Vec<_>>());
-        Ok((Self { object, metadata }, schema))
-    }
-
-    /// True for a part of a store. False for a file of another program.
-    fn is_of_store(&self) -> bool {
-        let keys = self.metadata.file_metadata().key_value_metadata();
-        keys.is_some_and(|keys| keys.iter().any(|it| it.key == KEY))
-    }
+/// True for the footer of a part of a store. False for that of a file of another program.
+fn is_of_store(footer: &Footer) -> bool {
+    let keys = footer.metadata.file_metadata().key_value_metadata();
+    keys.is_some_and(|keys| keys.iter().any(|it| it.key == KEY))
 }
 
 impl PartsTable {
@@ -95,18 +82,33 @@ impl PartsTable {
     /// # Errors
     /// The errors of reading footers, and those of files whose columns have different types.
     pub async fn open(url: &ObjectStoreUrl, objects: Vec<ObjectMeta>, session: &dyn Session) -> Result<Self> {
-        let store = session.runtime_env().object_store(url)?;
-        let at_once = session.config_options().execution.meta_fetch_concurrency.get();
-        let read = |object: ObjectMeta| {
-            let store = store.clone();
-            async move {
-                let name = shown(url, &object);
-                Part::read(&store, object, session).await.map_err(|error| of_file(&name, error))
-            }
+        let parts = parts_beside(None, url, objects, session).await?;
+        Ok(Self::of(Arc::new(parts)))
+    }
+
+    /// The table of the parts of a store, as from [`open`](Self::open). Footers that the session knows are
+    /// not read.
+    ///
+    /// # Errors
+    /// The errors of [`open`](Self::open).
+    pub async fn of_store(
+        name: &str,
+        url: &ObjectStoreUrl,
+        objects: Vec<ObjectMeta>,
+        session: &dyn Session,
+    ) -> Result<Self> {
+        let Some(known) = session.config().get_extension::<KnownParts>() else {
+            return Self::open(url, objects, session).await;
         };
-        let reads: Vec<_> = objects.into_iter().map(read).collect();
-        let read = futures::stream::iter(reads).buffered(at_once).try_collect().await?;
-        Self::of(url, read)
+        let before = known.parts(name).filter(|parts| parts.url == *url);
+        if let Some(parts) = &before
+            && parts.all.iter().map(|part| &part.footer.object).eq(&objects)
+        {
+            return Ok(Self::of(parts.clone()));
+        }
+        let parts = Arc::new(parts_beside(before.as_deref(), url, objects, session).await?);
+        known.keep(name, &parts);
+        Ok(Self::of(parts))
     }
 
     /// The table of one part of a store; `None` for another file.
@@ -120,19 +122,18 @@ impl PartsTable {
     ) -> Result<Option<Self>> {
         let store = session.runtime_env().object_store(url)?;
         let name = shown(url, &object);
-        match Part::read(&store, object, session).await {
-            Ok((part, schema)) if part.is_of_store() => Self::of(url, vec![(part, schema)]).map(Some),
+        match footer(&store, object, session).await {
+            Ok(footer) if is_of_store(&footer) => {
+                Ok(Some(Self::of(Arc::new(parts_of(url, vec![Arc::new(footer)])?))))
+            }
             // A file without a footer is no part.
             Ok(_) | Err(DataFusionError::ParquetError(_)) => Ok(None),
             Err(error) => Err(of_file(&name, error)),
         }
     }
 
-    fn of(url: &ObjectStoreUrl, read: Vec<(Part, Schema)>) -> Result<Self> {
-        let (parts, schemas): (Vec<_>, Vec<_>) = read.into_iter().unzip();
-        let schema = transform_schema_to_view(&Schema::try_merge(schemas)?);
-        let format = ParquetFormat::default().with_metadata_size_hint(Some(LAST));
-        Ok(Self { url: url.clone(), parts, schema: TableSchema::builder(Arc::new(schema)).build(), format })
+    fn of(parts: Arc<Parts>) -> Self {
+        Self { parts, format: ParquetFormat::default().with_metadata_size_hint(Some(LAST)) }
     }
 
     /// The files, without the rows that a condition excludes by bounds. Returns also whether there are such.
@@ -141,7 +142,7 @@ impl PartsTable {
         condition: Option<&GroupCondition>,
         session: &dyn Session,
     ) -> Result<(Vec<PartitionedFile>, bool)> {
-        let store = session.runtime_env().object_store(&self.url)?;
+        let store = session.runtime_env().object_store(&self.parts.url)?;
         let at_once = session.config_options().execution.meta_fetch_concurrency.get();
         let access = |part| {
             let store = store.clone();
@@ -152,11 +153,11 @@ impl PartsTable {
                 }
             }
         };
-        let accesses: Vec<_> = self.parts.iter().map(access).collect();
+        let accesses: Vec<_> = self.parts.all.iter().map(access).collect();
         let accesses: Vec<_> = futures::stream::iter(accesses).buffered(at_once).try_collect().await?;
         let (mut files, mut is_part) = (Vec::new(), false);
-        for (part, access) in self.parts.iter().zip(accesses) {
-            let mut file = PartitionedFile::from(part.object.clone());
+        for (part, access) in self.parts.all.iter().zip(accesses) {
+            let mut file = PartitionedFile::from(part.footer.object.clone());
             if access.iter().any(|group| !matches!(group, RowGroupAccess::Scan)) {
                 is_part = true;
                 if !access.iter().any(RowGroupAccess::should_scan) {
@@ -164,9 +165,7 @@ impl PartsTable {
                 }
                 file = file.with_extension(ParquetAccessPlan::new(access));
             }
-            let schema = self.schema.file_schema();
-            let statistics = DFParquetMetadata::statistics_from_parquet_metadata(&part.metadata, schema)?;
-            file = file.with_statistics(Arc::new(statistics));
+            file = file.with_statistics(self.parts.statistics(part)?);
             files.push(file);
         }
         Ok((files, is_part))
@@ -179,10 +178,47 @@ impl PartsTable {
         condition: &GroupCondition,
         store: &dyn ObjectStore,
     ) -> Result<Vec<RowGroupAccess>> {
-        let may_hold = condition.may_hold(&part.metadata)?;
-        let access = condition.access(&part.metadata, &may_hold, store, &part.object).await;
-        access.map_err(|error| of_file(&shown(&self.url, &part.object), error))
+        let Footer { object, metadata, .. } = &*part.footer;
+        let may_hold = condition.may_hold(metadata)?;
+        let access = condition.access(metadata, &may_hold, store, object).await;
+        access.map_err(|error| of_file(&shown(&self.parts.url, object), error))
     }
+}
+
+/// Reads the footers of files, other than those that were read before.
+async fn parts_beside(
+    before: Option<&Parts>,
+    url: &ObjectStoreUrl,
+    objects: Vec<ObjectMeta>,
+    session: &dyn Session,
+) -> Result<Parts> {
+    let store = session.runtime_env().object_store(url)?;
+    let at_once = session.config_options().execution.meta_fetch_concurrency.get();
+    let before = before.into_iter().flat_map(|parts| &parts.all);
+    let known: HashMap<_, _> = before.map(|part| (&part.footer.object.location, &part.footer)).collect();
+    let read = |object: ObjectMeta| {
+        let store = store.clone();
+        let known = known.get(&object.location).filter(|footer| footer.object == object);
+        let known = known.map(|footer| Arc::clone(footer));
+        async move {
+            if let Some(known) = known {
+                return Ok(known);
+            }
+            let name = shown(url, &object);
+            let read = footer(&store, object, session).await;
+            read.map(Arc::new).map_err(|error| of_file(&name, error))
+        }
+    };
+    let reads: Vec<_> = objects.into_iter().map(read).collect();
+    parts_of(url, futures::stream::iter(reads).buffered(at_once).try_collect().await?)
+}
+
+/// The files with these footers, with the columns of all of them.
+fn parts_of(url: &ObjectStoreUrl, footers: Vec<Arc<Footer>>) -> Result<Parts> {
+    let schemas = footers.iter().map(|footer| footer.schema.clone());
+    let schema = transform_schema_to_view(&Schema::try_merge(schemas)?);
+    let all = footers.into_iter().map(|footer| Part { footer, statistics: OnceLock::new() }).collect();
+    Ok(Parts { url: url.clone(), all, schema: TableSchema::builder(Arc::new(schema)).build() })
 }
 
 /// The name of a file, for messages.
@@ -204,7 +240,7 @@ fn of_file(name: &str, error: DataFusionError) -> DataFusionError {
 #[async_trait]
 impl TableProvider for PartsTable {
     fn schema(&self) -> SchemaRef {
-        self.schema.table_schema().clone()
+        self.parts.schema.table_schema().clone()
     }
 
     fn table_type(&self) -> TableType {
@@ -222,15 +258,16 @@ impl TableProvider for PartsTable {
         filters: &[Expr],
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
-        let condition = GroupCondition::of(filters, self.schema.file_schema(), session);
+        let condition = GroupCondition::of(filters, self.parts.schema.file_schema(), session);
         let (mut files, mut is_part) = self.files(condition.as_ref(), session).await?;
         if let (Some(limit), true) = (limit, filters.is_empty()) {
             let count = enough(&files, limit);
             is_part |= count < files.len();
             files.truncate(count);
         }
-        let source = self.format.file_source(self.schema.clone());
-        let scan = FilesScan { store: self.url.clone(), files, is_part, schema: &self.schema, source };
+        let source = self.format.file_source(self.parts.schema.clone());
+        let scan =
+            FilesScan { store: self.parts.url.clone(), files, is_part, schema: &self.parts.schema, source };
         scan.plan(&self.format, session, projection, limit).await
     }
 }

@@ -83,6 +83,9 @@ impl Options {
             .set_bool("datafusion.sql_parser.collect_spans", true)
             .set_bool("datafusion.sql_parser.map_string_types_to_utf8view", false);
         let mut config = config;
+        if let Some(known) = &self.known {
+            config.set_extension(Arc::new(known.clone()));
+        }
         let mut runtime = RuntimeEnvBuilder::new()
             .with_cache_manager(no_caches())
             .with_object_store_registry(engines.registry());

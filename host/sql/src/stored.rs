@@ -188,7 +188,7 @@ async fn of_store(
     state: &SessionState,
 ) -> Result<Table> {
     if !parts.is_empty() {
-        return Ok(Arc::new(PartsTable::open(objects, parts, state).await?));
+        return Ok(Arc::new(PartsTable::of_store(name, objects, parts, state).await?));
     }
     let schema = store.schema();
     match schema.fields().is_empty() {

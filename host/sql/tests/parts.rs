@@ -19,6 +19,7 @@ use object_store::{
 use warpath::Source;
 use warpath::store::{AddOptions, Store};
 use warpath_random::Rng;
+use warpath_sql::{KnownParts, Options};
 
 use super::{Session, quoted};
 
@@ -143,6 +144,52 @@ fn queries_read_the_bytes_that_they_need() {
     assert!((1..leaf / 5).contains(&some), "{some} of {leaf}");
     let none = read("SELECT count(data['m3']) FROM STORE WHERE data['at'] < 0", "0") - footer;
     assert_eq!(none, 0);
+}
+
+/// A footer is read once, also if parts are added beside it, and again if its part has changed.
+#[test]
+fn sessions_share_the_footers_of_parts() {
+    let (folder, known) = (tempfile::tempdir().unwrap(), KnownParts::default());
+    let path = folder.path().join("logs.wp");
+    add(&path, &lines(2000), 1 << 20);
+    let session = || {
+        let session = Session::with(Options { workers: 2, known: Some(known.clone()), ..Options::default() });
+        let counting = Arc::new(Counting::default());
+        let url = url::Url::parse("file://").unwrap();
+        session.context.register_object_store(&url, counting.clone());
+        (session, counting)
+    };
+    let read = |query: &str| {
+        let (session, counting) = session();
+        let query = query.replace("STORE", &quoted(&path));
+        let rows = session.rows(&query);
+        let read = counting.bytes.load(Ordering::Relaxed);
+        assert_eq!(rows, Session::new().rows(&query), "{query}");
+        (rows, read)
+    };
+    let query = "SELECT count(*), min(id), max(data['at']) FROM STORE";
+    let (rows, footer) = read(query);
+    assert_eq!(rows, ["2000 0 1999"]);
+    assert!(footer > 0);
+    assert_eq!(read(query), (rows, 0));
+    let (rows, _) = read("SELECT data['kind'] AS k, count(*) FROM STORE WHERE id > 99 GROUP BY k ORDER BY k");
+    assert_eq!(rows.len(), 5);
+    // Another version has another column.
+    add(&path, "{\"id\":-1,\"more\":true}\n", 1 << 20);
+    let query = "SELECT count(*), min(id), count(more) FROM STORE";
+    let (rows, added) = read(query);
+    assert_eq!(rows, ["2001 -1 1"]);
+    assert!((1..footer).contains(&added), "{added} of {footer}");
+    assert_eq!(read(query), (rows, 0));
+    // A part that is damaged, and one that is gone.
+    let part = path.join(&Store::open(&path).unwrap().parts().unwrap()[0].name);
+    let query = query.replace("STORE", &quoted(&path));
+    std::fs::write(&part, "no footer").unwrap();
+    let said = session().0.error(&query);
+    assert!(said.contains(&*part.file_name().unwrap().to_string_lossy()), "{said}");
+    assert_eq!(said, Session::new().error(&query));
+    std::fs::remove_file(&part).unwrap();
+    assert_eq!(session().0.error(&query), Session::new().error(&query));
 }
 
 /// Values of all kinds of columns. Parts and groups lack some members.

@@ -15,7 +15,7 @@ mod values;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, CommandFactory, Parser, Subcommand};
 
 pub use aggregate::{
     CountByArgs, DescribeArgs, DistinctArgs, GroupArgs, HeadArgs, RowsFormat, SampleArgs, SortArgs,
@@ -195,6 +195,12 @@ impl Cli {
         Some(program.subcommand_required(true).subcommand(augment(clap::Command::new(*name))))
     }
 
+    /// Returns true for the name of a subcommand. All subcommands are built for rare names alone.
+    pub fn has(subcommand: &str) -> bool {
+        SUBCOMMANDS.iter().any(|(name, _)| *name == subcommand)
+            || Self::command().find_subcommand(subcommand).is_some()
+    }
+
     /// The command line without subcommands and options, for `--version`.
     pub fn version() -> clap::Command {
         clap::Command::new("warpath").version(env!("CARGO_PKG_VERSION"))
@@ -206,6 +212,14 @@ mod tests {
     use clap::CommandFactory;
 
     use super::{Cli, SUBCOMMANDS};
+
+    #[test]
+    fn names_of_subcommands_are_known() {
+        for command in Cli::command().get_subcommands() {
+            assert!(Cli::has(command.get_name()), "{}", command.get_name());
+        }
+        assert!(!Cli::has("log.ndjson"));
+    }
 
     #[test]
     fn the_command_line_is_consistent() {

@@ -50,6 +50,9 @@ mod kind {
 /// The most bytes of a frame.
 const MOST_FRAME: u32 = 64 << 20;
 
+/// The bytes of each buffer of a connection. They are set to zero, and the head of a request must fit.
+const BUFFER: usize = 32 << 10;
+
 /// Runs a command line in a server. `cli` is the same command line; `None` for that of `sql`.
 pub fn run(url: &str, args: &[OsString], cli: Option<&Cli>) -> Result<ExitCode, Failure> {
     if let Some(cli) = cli {
@@ -65,6 +68,7 @@ pub fn run(url: &str, args: &[OsString], cli: Option<&Cli>) -> Result<ExitCode, 
         Failure::usage(format!("{base}: {error}")).with_help("`warpath serve FILE` starts a server")
     };
     let config = Agent::config_builder().http_status_as_error(false).proxy(None).max_redirects(0);
+    let config = config.input_buffer_size(BUFFER).output_buffer_size(BUFFER);
     let agent: Agent = config.build().into();
     let mut request = agent.post(format!("{}/run", base.trim_end_matches('/')));
     request = request.header(CONTENT_TYPE, "application/json");

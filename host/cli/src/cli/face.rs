@@ -91,7 +91,7 @@ pub fn meant(args: &[OsString]) -> Option<Meant> {
     if text.starts_with('-') || !(exists || is_url(text) || is_pattern) {
         return None;
     }
-    // A file may have the name of a command. To make all commands takes longer than a query of a small file.
-    let is_command = text == "help" || Cli::command().find_subcommand(text).is_some();
+    // A file may have the name of a command.
+    let is_command = text == "help" || Cli::has(text);
     (!is_command).then(|| Meant::Look(args[1..].to_vec()))
 }

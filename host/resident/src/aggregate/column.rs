@@ -1,5 +1,7 @@
 //! The values of a member in a segment, block by block.
 
+use std::ops::Range;
+
 use warpath_core::rows::RowSet;
 use warpath_shared::leaf::BLOCK_ROWS;
 
@@ -81,6 +83,58 @@ impl<'a> Column<'a> {
         }
     }
 
+    /// Counts the selected rows of some blocks by their codes. Calls `add` with slots ([`Slots::Small`]) and
+    /// numbers of rows, each slot at least once. Returns false for other values, and for many codes.
+    ///
+    /// [`Slots::Small`]: super::slots::Slots::Small
+    pub fn count_codes(&self, rows: &RowSet, blocks: &Range<usize>, mut add: impl FnMut(usize, u64)) -> bool {
+        /// The most codes.
+        const MOST: usize = 256;
+        /// Neighbours often are equal. An addition to a count would wait for the one before it.
+        const PLACES: usize = 4;
+
+        let Numbered::Codes(packed, codes) = self.leaf else { return false };
+        if codes.len() > MOST {
+            return false;
+        }
+        let mut counts = [[0_u32; MOST]; PLACES];
+        let (mut numbers, mut missing) = ([0; BLOCK_ROWS], 0);
+        for block in blocks.clone() {
+            packed.block(block, &mut numbers);
+            let here = |at: usize| match self.here {
+                Rows::None => 0,
+                Rows::All => u64::MAX,
+                Rows::Some(set) => words_of(set, block)[at],
+            };
+            for (at, (word, numbers)) in words_of(rows, block).iter().zip(numbers.chunks(64)).enumerate() {
+                let with = word & here(at);
+                missing += u64::from((word & !with).count_ones());
+                // Rows without a value have any number.
+                let mut count = |row: usize, of: u32| {
+                    let count = &mut counts[row % PLACES][numbers[row] as usize % MOST];
+                    *count = count.wrapping_add(of);
+                };
+                let (mut left, of) = match with.count_ones() > 32 {
+                    true => {
+                        (0..numbers.len()).for_each(|row| count(row, 1));
+                        (!with, u32::MAX)
+                    }
+                    false => (with, 1),
+                };
+                while left != 0 {
+                    count(left.trailing_zeros() as usize, of);
+                    left &= left - 1;
+                }
+            }
+        }
+        add(0, missing);
+        for (number, code) in codes.iter().enumerate() {
+            let rows = counts.iter().fold(0_u32, |all, counts| all.wrapping_add(counts[number]));
+            add(*code as usize + 1, rows.into());
+        }
+        true
+    }
+
     /// Reads a block. `numbers` is memory for it. Calls `each` with each selected row's index among them,
     /// and its number: a code, 0 or 1, or a number in its order; `None` without a value.
     #[inline(always)]
@@ -103,12 +157,16 @@ impl<'a> Column<'a> {
             }
             Numbered::Codes(packed, codes) => {
                 packed.block(block, numbers);
-                let code = |row: usize| codes[numbers[row % BLOCK_ROWS] as usize].into();
+                let code = |row: usize| {
+                    let code = codes.get(numbers[row % BLOCK_ROWS] as usize);
+                    code.copied().unwrap_or_default().into()
+                };
                 self.each_here(block, selected, code, each);
             }
         }
     }
 
+    /// `number` is any number for a row without a value.
     #[inline(always)]
     fn each_here(
         &self,
@@ -130,7 +188,9 @@ impl<'a> Column<'a> {
                 for (at, row) in selected.iter().enumerate() {
                     let row = *row as usize;
                     let is_here = words[row / 64] >> (row % 64) & 1 != 0;
-                    each(at, is_here.then(|| number(row)));
+                    // Not by a branch, which processors foresee badly.
+                    let number = number(row);
+                    each(at, is_here.then_some(number));
                 }
             }
         }

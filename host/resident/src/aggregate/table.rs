@@ -8,7 +8,7 @@ use warpath_core::cancel::Stop;
 use warpath_core::rows::RowSet;
 use warpath_shared::leaf::{BLOCK_ROWS, double, integer};
 
-use super::column::{BlockNumbers, Column, select};
+use super::column::{BlockNumbers, Column, select, words_of};
 use super::distinct::{Distinct, MOST_WORDS};
 use super::grouped::{Grouped, Numbers, Values};
 use super::slots::Slots;
@@ -41,10 +41,18 @@ struct Key {
 
 /// The way in which rows find their groups.
 enum Groups {
-    /// By keys that are indices: the groups that were seen.
-    Indexed(Vec<bool>),
+    /// By keys that are indices, which are below a number.
+    Indexed(usize, Seen),
     /// By a table of those that were seen, and their keys.
     Listed(HashMap<Key, u32>, Vec<Key>),
+}
+
+/// The groups that were seen.
+enum Seen {
+    /// A flag for each of them.
+    Flags(Vec<bool>),
+    /// Groups of which this aggregate, their number of rows, is not 0.
+    Counted(usize),
 }
 
 /// The groups of one thread.
@@ -165,8 +173,13 @@ impl Table {
             Some(slots) => {
                 let span = slots.iter().map(|slots| slots.span() as usize).product();
                 states.iter_mut().for_each(|state| state.resize(span));
-                // Without columns, there is a group also if there are no rows.
-                Groups::Indexed(vec![slots.is_empty(); span])
+                let counted = run.aggregates.iter().position(|aggregate| *aggregate == Aggregate::Rows);
+                let seen = match counted.filter(|_| !slots.is_empty()) {
+                    Some(aggregate) => Seen::Counted(aggregate),
+                    // Without columns, there is a group also if there are no rows.
+                    None => Seen::Flags(vec![slots.is_empty(); span]),
+                };
+                Groups::Indexed(span, seen)
             }
             None => Groups::Listed(HashMap::default(), Vec::new()),
         };
@@ -176,14 +189,18 @@ impl Table {
     /// The number of groups, those that were not seen included.
     pub fn len(&self) -> usize {
         match &self.groups {
-            Groups::Indexed(seen) => seen.len(),
+            Groups::Indexed(span, _) => *span,
             Groups::Listed(_, keys) => keys.len(),
         }
     }
 
     fn has(&self, group: usize) -> bool {
         match &self.groups {
-            Groups::Indexed(seen) => seen[group],
+            Groups::Indexed(_, Seen::Flags(seen)) => seen[group],
+            Groups::Indexed(_, Seen::Counted(aggregate)) => match &self.states[*aggregate] {
+                State::Count(counts) => counts[group] > 0,
+                _ => true,
+            },
             Groups::Listed(..) => true,
         }
     }
@@ -193,6 +210,9 @@ impl Table {
         let (segment, rows) = (run.segments[segment], &*run.rows[segment]);
         let columns = run.columns.iter().map(|column| Column::of(segment, &column.path));
         let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        if self.count(run, &columns, rows, &blocks) {
+            return Ok(());
+        }
         let values = run
             .aggregates
             .iter()
@@ -215,6 +235,35 @@ impl Table {
         Ok(())
     }
 
+    /// Counts the selected rows of some blocks, without finding the group of each of them. Returns false, and
+    /// does nothing, for several columns, for columns other than those of few codes, and for other
+    /// aggregates.
+    fn count(&mut self, run: &Run<'_>, columns: &[Column<'_>], rows: &RowSet, blocks: &Range<usize>) -> bool {
+        let Self { groups: Groups::Indexed(_, seen), states } = self else { return false };
+        if run.aggregates.iter().any(|aggregate| *aggregate != Aggregate::Rows) {
+            return false;
+        }
+        let mut add = |group: usize, rows: u64| {
+            for state in &mut *states {
+                if let State::Count(counts) = state {
+                    counts[group] += rows;
+                }
+            }
+            if let Seen::Flags(seen) = seen {
+                seen[group] |= rows > 0;
+            }
+        };
+        match (run.slots.as_deref(), columns) {
+            (Some([]), []) => {
+                let words = blocks.clone().flat_map(|block| words_of(rows, block));
+                add(0, words.map(|word| u64::from(word.count_ones())).sum());
+                true
+            }
+            (Some([Slots::Small { .. }]), [column]) => column.count_codes(rows, blocks, add),
+            _ => false,
+        }
+    }
+
     /// Finds the group of each selected row of a block.
     fn find(
         &mut self,
@@ -225,13 +274,15 @@ impl Table {
         groups: &mut [u32],
         numbers: &mut BlockNumbers,
     ) -> Result<(), Error> {
-        if let (Some(slots), Groups::Indexed(seen)) = (&run.slots, &mut self.groups) {
+        if let (Some(slots), Groups::Indexed(_, seen)) = (&run.slots, &mut self.groups) {
             let mut stride = 1;
             for (slots, column) in slots.iter().zip(columns) {
                 slots.add_to_keys(column, block, selected, stride, groups, numbers);
                 stride *= slots.span() as u32;
             }
-            groups.iter().for_each(|group| seen[*group as usize] = true);
+            if let Seen::Flags(seen) = seen {
+                groups.iter().for_each(|group| seen[*group as usize] = true);
+            }
             return Ok(());
         }
         let mut keys = vec![Key::default(); selected.len()];

@@ -6,6 +6,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use warpath_core::cancel::Interrupt;
+use warpath_core::comparison::{Comparison, Condition, Constant, Test};
 use warpath_part::text::Shredder;
 use warpath_random::Rng;
 
@@ -137,6 +138,73 @@ fn groups_are_those_of_a_naive_count() {
                 })
                 .collect();
             assert_eq!(got, want, "{count} columns, segments of {rows} rows, {unit:?}");
+        }
+    }
+}
+
+/// Counts of rows alone, by no column, by few codes and by many, with and without a condition. Members are in
+/// all records, in most, and in few.
+#[test]
+fn counts_of_rows_are_those_of_a_naive_count() {
+    let mut rng = Rng::new(5);
+    let members: [(&str, usize, usize); 4] =
+        [("whole", 7, 100), ("most", 256, 90), ("few", 3, 4), ("many", 400, 95)];
+    let records: Vec<Vec<Option<String>>> = (0..9000)
+        .map(|_| {
+            let value = |(name, values, percent): &(&str, usize, usize)| {
+                let value = format!("{name} {}", rng.below(*values));
+                (rng.below(100) < *percent).then_some(value)
+            };
+            members.iter().map(value).collect()
+        })
+        .collect();
+    let line = |record: &Vec<Option<String>>| {
+        let member = |(at, (name, ..)): (usize, &(&str, usize, usize))| {
+            Some(format!("\"{name}\":\"{}\"", record[at].as_ref()?))
+        };
+        format!("{{{}}}\n", members.iter().enumerate().filter_map(member).collect::<Vec<_>>().join(","))
+    };
+    let dictionaries = Dictionaries::default();
+    let segments: Vec<Segment> = records
+        .chunks(5000)
+        .map(|records| {
+            let (mut shredder, text) = (Shredder::new(), records.iter().map(line).collect::<String>());
+            let group = shredder.shred(text.as_bytes()).unwrap();
+            Segment::of(shredder.tree(), &group, text.as_bytes(), &dictionaries).unwrap()
+        })
+        .collect();
+    let segments: Vec<&Segment> = segments.iter().collect();
+    let wanted = ["whole 1", "whole 2", "whole 5"].map(|text| Constant::String(text.to_owned()));
+    let test = Test::Equal(wanted.to_vec());
+    let question = Question::new(Condition::Is(Comparison { path: path("whole"), test }));
+    let of_question = |record: &&Vec<Option<String>>| {
+        record[0].as_deref().is_some_and(|text| matches!(text, "whole 1" | "whole 2" | "whole 5"))
+    };
+    let columns: Vec<Option<usize>> = std::iter::once(None).chain((0..members.len()).map(Some)).collect();
+    for (column, question) in columns.iter().flat_map(|column| [(column, None), (column, Some(&question))]) {
+        let by = column.map(|at| GroupColumn { path: path(members[at].0), derive: None, unit: None });
+        let (by, stop) = (Vec::from_iter(by), Stop::new(Interrupt::default()));
+        let mut want: BTreeMap<Option<String>, u64> = BTreeMap::new();
+        for record in records.iter().filter(|record| question.is_none() || of_question(record)) {
+            *want.entry(column.and_then(|at| record[at].clone())).or_default() += 1;
+        }
+        for aggregates in [&[][..], &[Aggregate::Rows], &[Aggregate::Rows, Aggregate::Rows]] {
+            let grouped = group(&segments, question, &by, aggregates, &stop).unwrap();
+            let value = |group: usize| match grouped.columns.first().map(|values| values.get(group)) {
+                Some(GroupValue::Code(code)) => {
+                    let text = grouped.dictionary(0).unwrap().read().get(code).to_vec();
+                    Some(String::from_utf8(text).unwrap())
+                }
+                _ => None,
+            };
+            assert_eq!(grouped.len, want.len());
+            assert_eq!((0..grouped.len).map(value).collect::<BTreeSet<_>>(), want.keys().cloned().collect());
+            for numbers in &grouped.numbers {
+                let Numbers::Counts(counts) = numbers else { panic!("{numbers:?}") };
+                let got: BTreeMap<_, _> =
+                    counts.iter().enumerate().map(|(at, of)| (value(at), *of)).collect();
+                assert_eq!(got, want, "{column:?}, {}", question.is_some());
+            }
         }
     }
 }

@@ -131,7 +131,8 @@ impl StatementRun {
         if self.only_reads {
             only_reads().verify_plan(&plan)?;
         }
-        let columns = columns(&plan)?;
+        // A server has no shell, which completes names.
+        let columns = if self.only_reads { Vec::new() } else { columns(&plan)? };
         let frame = self.context.execute_logical_plan(plan).await?;
         let task = Arc::new(frame.task_ctx());
         let plan = frame.create_physical_plan().await?;
