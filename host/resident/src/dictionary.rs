@@ -124,13 +124,13 @@ enum Choice {
 
 impl Dictionaries {
     /// The dictionary of a member. Its first segment decides whether there is one: strings that hardly repeat
-    /// have none. `values` is the number of strings, of which `distinct` are different.
+    /// have none ([`repeat`]).
     #[must_use]
-    pub fn of(&self, path: &[Vec<u8>], values: usize, distinct: usize) -> Option<Arc<Dictionary>> {
+    pub fn of(&self, path: &[Vec<u8>], repeats: bool) -> Option<Arc<Dictionary>> {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let choice = all.entry(path.to_vec()).or_insert_with(|| {
-            let repeats = distinct <= FEW || distinct.saturating_mul(10) <= values.saturating_mul(9);
-            if repeats { Choice::Coded(Arc::default()) } else { Choice::InLines }
+        let choice = all.entry(path.to_vec()).or_insert_with(|| match repeats {
+            true => Choice::Coded(Arc::default()),
+            false => Choice::InLines,
         });
         match choice {
             Choice::Coded(dictionary) => Some(dictionary.clone()),
@@ -152,6 +152,13 @@ impl Dictionaries {
 
 /// A member with at most this many strings has a dictionary, whether they repeat or not.
 const FEW: usize = 256;
+
+/// True if strings repeat so much that codes take less memory than the strings. `values` is the number of
+/// strings, of which `distinct` are different.
+#[must_use]
+pub fn repeat(values: usize, distinct: usize) -> bool {
+    distinct <= FEW || distinct.saturating_mul(10) <= values.saturating_mul(9)
+}
 
 #[cfg(test)]
 mod tests {
@@ -175,10 +182,10 @@ mod tests {
     fn the_first_segment_chooses() {
         let all = Dictionaries::default();
         let path = |name: &str| vec![name.as_bytes().to_vec()];
-        assert!(all.of(&path("id"), 1000, 1000).is_none());
-        assert!(all.of(&path("id"), 1000, 1).is_none());
-        let one = all.of(&path("lang"), 1000, 3).unwrap();
-        assert!(Arc::ptr_eq(&one, &all.of(&path("lang"), 10, 10).unwrap()));
-        assert!(all.of(&path("few"), 5, 5).is_some());
+        assert!(all.of(&path("id"), repeat(1000, 1000)).is_none());
+        assert!(all.of(&path("id"), repeat(1000, 1)).is_none());
+        let one = all.of(&path("lang"), repeat(1000, 3)).unwrap();
+        assert!(Arc::ptr_eq(&one, &all.of(&path("lang"), repeat(1000, 1000)).unwrap()));
+        assert!(repeat(5, 5) && repeat(1000, 900) && !repeat(1000, 901));
     }
 }
