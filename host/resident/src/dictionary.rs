@@ -36,24 +36,27 @@ impl Strings {
     }
 
     fn find(&self, string: &[u8]) -> Option<u32> {
-        self.codes.find(hash(string), |code| self.get(*code) == string).copied()
+        self.find_hashed(hash(string), string)
+    }
+
+    fn find_hashed(&self, hash: u64, string: &[u8]) -> Option<u32> {
+        self.codes.find(hash, |code| self.get(*code) == string).copied()
     }
 
     /// The code of a string, which is added if it is new. `None` if all codes are taken.
-    fn add(&mut self, string: &[u8]) -> Option<u32> {
-        if let Some(code) = self.find(string) {
+    fn add(&mut self, (of_string, string): (u64, &[u8])) -> Option<u32> {
+        if let Some(code) = self.find_hashed(of_string, string) {
             return Some(code);
         }
         let code = u32::try_from(self.ends.len()).ok().filter(|code| *code < u32::MAX)?;
         self.bytes.extend_from_slice(string);
         self.ends.push(self.bytes.len() as u64);
         let Self { bytes, ends, codes } = self;
-        let string = |code: &u32| {
+        codes.insert_unique(of_string, code, |code| {
             let at = *code as usize;
             let begin = at.checked_sub(1).map_or(0, |before| ends[before]);
             hash(&bytes[begin as usize..ends[at] as usize])
-        };
-        codes.insert_unique(string(&code), code, string);
+        });
         Some(code)
     }
 }
@@ -63,8 +66,10 @@ impl Dictionary {
     /// the strings may have been added then.
     #[must_use]
     pub fn add_all<'a>(&self, strings: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u32>> {
+        // Other threads add strings meanwhile.
+        let hashed: Vec<_> = strings.map(|string| (hash(string), string)).collect();
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        strings.map(|string| all.add(string)).collect()
+        hashed.into_iter().map(|string| all.add(string)).collect()
     }
 
     /// The strings. Additions wait until the result is dropped.
