@@ -31,8 +31,8 @@ impl Packed {
         packed
     }
 
-    /// Packed numbers of blocks and words that come from elsewhere. `None` if they are not as [`of`](Self::of)
-    /// makes them for so many rows: another number of blocks or words, or a number of more than 64 bits.
+    /// Packed numbers of blocks and words that come from elsewhere. `None` if [`of`](Self::of) makes no such
+    /// blocks and words for this number of rows, or if a number has more than 64 bits.
     #[must_use]
     pub fn from_parts(rows: u32, blocks: Vec<Block>, words: Vec<u32>) -> Option<Self> {
         if blocks.len() != (rows as usize).div_ceil(BLOCK_ROWS) {

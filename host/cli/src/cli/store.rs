@@ -166,9 +166,9 @@ fn described(store: &Store, parts: &[StorePart]) -> String {
         ("text".to_owned(), format!("{text} bytes")),
         ("files".to_owned(), format!("{file} bytes{}", ratio(text, file))),
     ]);
-    let resident = sum(|part| part.resident_bytes);
-    if resident > 0 {
-        rows.push(("resident".to_owned(), format!("{resident} bytes of the files")));
+    let in_memory = sum(|part| part.resident_bytes);
+    if in_memory > 0 {
+        rows.push(("resident".to_owned(), format!("{in_memory} bytes of the files")));
     }
     let parts = parts.iter().map(|part| {
         let said = format!(

@@ -224,6 +224,36 @@ fn altered_bytes_are_refused_or_harmless() {
     assert!(other.unwrap_err().why.contains("text"));
 }
 
+/// Several changes at once, in larger segments: words of fields, and pieces that are moved.
+#[test]
+fn random_changes_are_refused_or_harmless() {
+    for seed in 0..cases(100) as u64 {
+        let mut rng = Rng::new(seed);
+        let lines = rng.pick(&[3, 40, 1100]);
+        let text = text(&mut rng, lines, seed % 2 == 0);
+        let (tree, group) = shredded(&text);
+        let made = Segment::of(&tree, &group, text.as_bytes(), &Dictionaries::default()).unwrap();
+        let (mut bytes, mut codes) = (bytes_of(&made), made.lines().codes().to_vec());
+        for _ in 0..1 + rng.below(4) {
+            let len = 1 + rng.below(12);
+            let [from, to] = [(); 2].map(|()| FRONT + rng.below(bytes.len() - FRONT - len));
+            match rng.below(4) {
+                0 => bytes.copy_within(from..from + len, to),
+                1 => bytes[to..to + len].fill(rng.pick(&[0, 1, 0xff])),
+                2 => drop(bytes.splice(to..to, vec![0; len])),
+                _ => drop(bytes.drain(to..to + len)),
+            }
+            let at = rng.below(codes.len());
+            codes[at] = rng.below(256) as u8;
+        }
+        let dictionaries = Dictionaries::default();
+        let Ok(stored) = read(&bytes, &codes, &group) else { continue };
+        if let Ok(segment) = segment_of(stored, &group, &dictionaries) {
+            use_all(&segment, &dictionaries);
+        }
+    }
+}
+
 /// Counts that would need much memory are compared with the bytes that there are.
 #[test]
 fn forged_counts_allocate_nothing() {
@@ -303,7 +333,7 @@ fn other_versions_are_ignored() {
     assert!(read(b"", b"", &group).unwrap().is_none());
 }
 
-/// Who changes the fields changes [`LAYOUT`] or [`VERSION`]; then the numbers here are others.
+/// The hashes of the fields and of their bytes. Other fields need another [`LAYOUT`] or [`VERSION`].
 #[test]
 fn the_fields_are_those_of_the_layout() {
     let text =

@@ -208,7 +208,8 @@ pub struct StoreInfoArgs {
 /// Check every byte of a store, or of the index of a file
 ///
 /// Compares each checksum, builds the text of all lines again, and compares it with the checksum of the text
-/// that was added. What `store add --resident` keeps is compared with the columns and the lines. Of a file with an index, the text of the file is compared with that of the index.
+/// that was added. What `store add --resident` keeps is compared with the columns and the lines. Of a file
+/// with an index, the text of the file is compared with that of the index.
 #[derive(Args)]
 pub struct StoreVerifyArgs {
     /// The folder of the store, a part, or a file with an index

@@ -37,7 +37,7 @@ fn parts_that_are_written_again_keep_their_form() {
     add_resident(&path, LINES);
     assert_eq!(forms(&path), [0, 1]);
     let engine = Engine::builder().build().unwrap();
-    Store::drop_matching(&path, &engine, &Predicate::parse("$.id == 2").unwrap()).unwrap();
+    Store::drop_matching(&path, &engine, &condition()).unwrap();
     assert_eq!(forms(&path), [0, 1]);
     // As much text with a form as without.
     Store::compact(&path).unwrap();
