@@ -47,12 +47,12 @@ pub struct StoreAddArgs {
     #[arg(long, value_name = "SIZE", value_parser = partition_size)]
     pub group_size: Option<usize>,
 
-    /// Keep the lines and values as they are in memory, too, so that `serve` and `--server` load them without
+    /// Also keep lines and values in the form that they have in memory, so that `serve` loads them without
     /// decoding
     ///
     /// The new parts have their row groups a second time, in the form in which `warpath serve` has them in
-    /// memory. It is loaded some twenty times as fast as columns, and takes about 0.6 of the bytes of the
-    /// text: several times as much as the rest of a part. Other commands do not read it. `store info` shows
+    /// memory. It is loaded ten times as fast as columns, and takes about 0.6 of the bytes of the text:
+    /// several times as much as the rest of a part. Other commands do not read it. `store info` shows
     /// its bytes. Parts that are written again by `drop` keep it.
     #[arg(long)]
     pub resident: bool,
@@ -277,7 +277,7 @@ pub struct StoreCompactArgs {
     #[arg(value_name = "STORE")]
     pub store: PathBuf,
 
-    /// Keep the lines and values of merged parts as they are in memory, too, as `store add --resident` does
+    /// Also keep merged parts in the form that they have in memory, as `store add --resident` does
     ///
     /// Without this option, a merged part has that form if the parts with most of its text have it.
     #[arg(long)]
