@@ -35,10 +35,9 @@ const VERSION: u32 = 1;
 /// The fields in their order. Bytes with another hash of this text are not read.
 const LAYOUT: &str = "version u32, hash of this text u64; rows u32, loose u32, records set; members u64: names \
     u32, each sized; exact u32, nulls rows, kinds u32: node u32, rows rows, leaf u32: 0 set, 1 and 2 packed, 3 \
-    packed and strings, 4 + layout; symbols u32, lengths u8, symbols u64; codes \
-    of lines packed, bytes of lines packed. set: words u64. rows: 0 \
-    none, 1 all, 2 set u32. packed: base u64 and width u32 of blocks of 1024 rows, words u32 in 32 lanes. \
-    strings: count u32, ends u32, bytes";
+    packed and strings, 4 + layout; symbols u32, lengths u8, symbols u64; codes of lines packed, bytes of \
+    lines packed. set: words u64. rows: 0 none, 1 all, 2 set u32. packed: base u64 and width u32 of blocks of \
+    1024 rows, words u32 in 32 lanes. strings: count u32, ends u32, bytes";
 /// Bytes of version and hash.
 pub const FRONT: usize = 12;
 
@@ -48,6 +47,7 @@ const DOUBLES: u32 = 2;
 const CODES: u32 = 3;
 /// The first number of leaves that have a layout alone; that of the layout is added.
 const WHOLE: u32 = 4;
+
 /// The reason why bytes are no segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{why}, before byte {at}")]
