@@ -120,7 +120,8 @@ pub mod cuda {
 pub mod store {
     pub use warpath_exec::input::StoredFile;
     pub use warpath_exec::store::{
-        AddOptions, Added, Followed, Rewritten, Store, StoreColumn, StoreLocation, StorePart, Vacuumed,
+        AddOptions, Added, CompactOptions, Followed, Rewritten, Store, StoreColumn, StoreLocation, StorePart,
+        Vacuumed,
     };
 }
 

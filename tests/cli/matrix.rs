@@ -84,6 +84,7 @@ fn forms(folder: &Folder, text: &[u8]) -> Vec<String> {
     let run = |args: &[&str]| folder.run(args).ok().to_owned();
     run(&["store", "add", "one", "text"]);
     run(&["store", "add", "groups", "text", "--group-size=20K"]);
+    run(&["store", "add", "resident", "text", "--group-size=20K", "--resident"]);
     for file in ["first", "second"] {
         run(&["store", "add", "compacted", file]);
     }
@@ -103,7 +104,8 @@ fn forms(folder: &Folder, text: &[u8]) -> Vec<String> {
     let parts = std::fs::read_dir(folder.path("groups")).unwrap();
     let names = parts.map(|file| file.unwrap().file_name().into_string().unwrap());
     let part = names.filter(|name| name.ends_with(".parquet")).map(|name| format!("groups/{name}"));
-    let named = ["gzip", "one", "groups", "compacted", "appended", "indexed", "grown"].map(str::to_owned);
+    let named =
+        ["gzip", "one", "groups", "resident", "compacted", "appended", "indexed", "grown"].map(str::to_owned);
     named.into_iter().chain(part).collect()
 }
 

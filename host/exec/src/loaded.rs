@@ -12,10 +12,10 @@ use warpath_core::error::{Error, InputError};
 use warpath_core::leaves::{LeafDevice, LeafForm};
 use warpath_core::pool;
 use warpath_core::stamp::Stamp;
-use warpath_part::file::Reader;
+use warpath_part::file::{Error as PartError, Reader};
 use warpath_part::text::Shredder;
 use warpath_plan::Evaluated;
-use warpath_resident::{DeviceTable, Dictionaries, Segment};
+use warpath_resident::{DeviceTable, Dictionaries, Segment, Stored};
 
 use crate::engine::Engine;
 use crate::input::LoadedInput;
@@ -23,6 +23,7 @@ use crate::input::{
     Buffers, Contents, Identity, OpenedSource, Placed, Source, Text, begins_within, text_of_group,
 };
 use crate::resident::{Loaded, LoadedInputs};
+use crate::store::resident;
 use crate::stream::{EachValue, Ordered};
 use crate::trace::Operation;
 
@@ -245,21 +246,37 @@ fn load_part(
     room: &Room,
 ) -> Result<Contents, Error> {
     let failed = |reason: String| Error::from(InputError::Part { name: name.to_string(), reason });
-    let make = |number: usize| {
-        let group = reader.group(number).map_err(|error| failed(error.to_string()))?;
-        let text = text_of_group(reader, number, &group).map_err(failed)?;
-        let segment = Segment::of(reader.tree(), &group, &text, dictionaries);
-        let segment = segment.map_err(|error| failed(error.to_string()))?;
-        room.take(segment.bytes())?;
-        Ok::<_, Error>((segment, text.len() as u64))
+    let of_part = |error: PartError| failed(error.to_string());
+    let read = |number: usize| {
+        let form = resident::read(reader, number).map_err(of_part)?;
+        room.take(form.as_ref().map_or(0, Stored::bytes))?;
+        Ok::<_, Error>(form)
     };
-    let made = pool::map((0..reader.groups()).collect(), make);
+    let forms = pool::map((0..reader.groups()).collect(), read);
+    let mut forms = forms.into_iter().collect::<Result<Vec<_>, _>>()?;
+    forms.iter_mut().flatten().for_each(|form| form.choose(dictionaries));
+    let make = |(number, form): (usize, Option<Stored>)| {
+        let taken = form.as_ref().map_or(0, Stored::bytes);
+        let segment = match form {
+            Some(form) => resident::segment(reader, number, form, dictionaries).map_err(of_part)?,
+            None => {
+                let group = reader.group(number).map_err(of_part)?;
+                let text = text_of_group(reader, number, &group).map_err(failed)?;
+                let segment = Segment::of(reader.tree(), &group, &text, dictionaries);
+                segment.map_err(|error| failed(error.to_string()))?
+            }
+        };
+        room.take(segment.bytes() - taken)?;
+        Ok::<_, Error>(segment)
+    };
+    let made = pool::map(forms.into_iter().enumerate().collect(), make);
     let (mut segments, mut offset, mut first) = (Vec::with_capacity(made.len()), 0, 0);
     for made in made {
-        let (segment, bytes) = made?;
-        let rows = u64::from(segment.rows());
+        let segment = made?;
+        let rows = segment.rows();
+        let bytes = segment.lines().text_len(0..rows) as u64;
         segments.push(Arc::new(Placed::new(segment, offset, first)));
-        (offset, first) = (offset + bytes, first + rows);
+        (offset, first) = (offset + bytes, first + u64::from(rows));
     }
     Ok(Contents { name, identity: None, segments, table: None, begins_within: begins_within(reader) })
 }

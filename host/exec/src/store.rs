@@ -6,6 +6,7 @@ mod change;
 mod follow;
 mod known;
 mod location;
+pub(crate) mod resident;
 mod schema;
 #[cfg(test)]
 mod tests;
@@ -24,7 +25,7 @@ use warpath_store::schema::SchemaTree;
 use crate::input::{PartText, Source, check_part, is_store};
 
 pub use add::{AddOptions, Added};
-pub use change::{Rewritten, Vacuumed};
+pub use change::{CompactOptions, Rewritten, Vacuumed};
 pub use follow::Followed;
 use location::StoreFile;
 pub use location::StoreLocation;
@@ -99,6 +100,10 @@ pub struct StorePart {
     pub file_bytes: u64,
     /// Row groups.
     pub groups: usize,
+    /// Bytes of the file that are its [resident form](AddOptions::resident); 0 without one.
+    pub resident_bytes: u64,
+    /// The row groups whose resident form this version reads.
+    pub resident_groups: usize,
 }
 
 /// A column of a store.
@@ -265,7 +270,8 @@ impl Store {
         Some(all)
     }
 
-    /// Checks every byte: the log, the checksums of all parts, and the text that their columns give.
+    /// Checks every byte: the log, the checksums of all parts, the text that their columns give, and that
+    /// their [resident form](AddOptions::resident) says the same.
     ///
     /// # Errors
     /// [`Error::Store`] for the first fault.
@@ -274,6 +280,7 @@ impl Store {
             let (reader, name) = (file.open()?, file.shown());
             reader.verify().map_err(|error| of_part(&name, error))?;
             schema_of(&reader).map_err(|reason| StoreError::Damaged { name: name.clone(), reason })?;
+            resident::verify(&reader, &name)?;
             let mut text = PartText::of(reader, &name, warpath_core::pool::cores())?;
             std::io::copy(&mut text, &mut std::io::sink()).map_err(|source| of_io(&name, source))?;
         }
@@ -292,12 +299,15 @@ impl Store {
 fn part(file: &StoreFile) -> Result<StorePart, Error> {
     let reader = file.open()?;
     let sizes = || (0..reader.groups()).filter_map(|group| reader.size(group));
+    let resident = resident::size_of(&reader).map_err(|error| of_part(&file.shown(), error))?;
     Ok(StorePart {
         name: file.name(),
         lines: sizes().map(|size| u64::from(size.rows)).sum(),
         text_bytes: sizes().map(|size| size.text_len).sum(),
         file_bytes: file.size()?,
         groups: reader.groups(),
+        resident_bytes: resident.bytes,
+        resident_groups: resident.groups,
     })
 }
 

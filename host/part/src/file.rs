@@ -46,6 +46,18 @@ pub use write::Writer;
 
 use crate::group::NodeIx;
 
+/// The section with the leaves of a group as they are in memory. It repeats what the columns say, so
+/// [`Reader::group`] leaves it out, and [`RESIDENT_LINES`] too. Crate `warpath-resident` knows their bytes.
+pub const RESIDENT: &str = "resident";
+/// The section with the lines of a group as they are in memory.
+pub const RESIDENT_LINES: &str = "resident-lines";
+
+/// True for a section that is no part of a [`Group`](crate::group::Group), because it repeats what columns
+/// and other sections say.
+fn repeats(section: &str) -> bool {
+    bloom::leaf(section).is_some() || section == RESIDENT || section == RESIDENT_LINES
+}
+
 /// Choices of a writer.
 #[derive(Clone, Debug)]
 pub struct Options {

@@ -142,12 +142,14 @@ impl Strings {
 
 impl Layout {
     /// The number that files have for the layout.
-    pub(crate) fn number(self) -> u8 {
+    #[must_use]
+    pub fn number(self) -> u8 {
         self as u8
     }
 
     /// The layout with a number; `None` if there is none.
-    pub(crate) fn of_number(number: u32) -> Option<Self> {
+    #[must_use]
+    pub fn of_number(number: u32) -> Option<Self> {
         use Layout::{Boolean, Bytes, Double, Int, Json, List, String, Struct};
 
         [Struct, List, Boolean, Int, Double, String, Json, Bytes].get(number as usize).copied()

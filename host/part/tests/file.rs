@@ -19,7 +19,9 @@ use parquet::file::properties::ReaderProperties;
 use parquet::file::reader::FileReader;
 use parquet::file::serialized_reader::{ReadOptionsBuilder, SerializedFileReader};
 use records::{add, group, grow_anywhere, no_values, record, tree};
-use warpath_part::file::{Bound, Encoding, Error, Filters, Options, ReadAt, Reader, Writer, is_part};
+use warpath_part::file::{
+    Bound, Encoding, Error, Filters, Options, RESIDENT, RESIDENT_LINES, ReadAt, Reader, Writer, is_part,
+};
 use warpath_part::group::{Column, Group, Layout, Strings, Tree, Values};
 use warpath_random::{Rng, cases};
 use xxhash_rust::xxh3::xxh3_64;
@@ -808,5 +810,37 @@ fn filters_without_a_value_are_found() {
         writer.finish(&tree, &facts()).unwrap();
         let error = open(&out).verify().unwrap_err().to_string();
         assert!(error.contains(what), "{error}");
+    }
+}
+
+/// Sections that repeat what the others say are no part of a group. They stay as they are, and are verified.
+#[test]
+fn resident_sections_are_beside_groups() {
+    let (tree, group) = one_leaf(Layout::Int, Values::Int(vec![7; 3]), 3);
+    let (form, lines) = (vec![1; 5000], b"lines".repeat(9));
+    let mut out = Vec::new();
+    let mut writer = Writer::new(&mut out, options()).unwrap();
+    assert!(writer.add_section_as_is(RESIDENT, &form).is_err());
+    writer.write(&tree, &group).unwrap();
+    writer.add_section_as_is(RESIDENT, &form).unwrap();
+    writer.add_section_as_is(RESIDENT_LINES, &lines).unwrap();
+    writer.add_section("other", &form).unwrap();
+    writer.finish(&tree, &facts()).unwrap();
+    let reader = open(&out);
+    reader.verify().unwrap();
+    let names: Vec<_> = reader.group(0).unwrap().sections.into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["other"]);
+    assert_eq!(reader.section(0, RESIDENT).unwrap(), Some(form.clone()));
+    assert_eq!(reader.section(0, RESIDENT_LINES).unwrap(), Some(lines));
+    assert_eq!(reader.section_start(0, RESIDENT, 12).unwrap().as_deref(), Some(&form[..12]));
+    assert_eq!(reader.section_start(0, RESIDENT, 9999).unwrap().as_deref(), Some(&form[..]));
+    assert_eq!(reader.section_start(0, "none", 12).unwrap(), None);
+    assert!(matches!(reader.section_start(1, RESIDENT, 12), Err(Error::Missing(_))));
+    let range = reader.section_range(0, RESIDENT_LINES).unwrap();
+    for at in range {
+        let mut bytes = out.clone();
+        bytes[at as usize] ^= 1;
+        let error = open(&bytes).verify().unwrap_err().to_string();
+        assert!(error.contains("section `resident-lines` of group 0"), "{error}");
     }
 }

@@ -3,7 +3,24 @@
 use std::ops::Range;
 
 use warpath_core::rows::RowSet;
-use warpath_store::fsst::{CodeFault, Compressor, Decoder, Sample, train};
+use warpath_store::fsst::{CodeFault, Compressor, Decoder, MAX_SYMBOL_BYTES, Sample, Table, train};
+
+/// The reason why strings do not come back. Strings that were compressed here always do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Fault {
+    /// The codes are none of the symbols.
+    #[error(transparent)]
+    Codes(#[from] CodeFault),
+    /// The strings have another length.
+    #[error("the codes are {found} bytes of text, and the rows have {expected}")]
+    Len {
+        /// Bytes that the codes are.
+        found: usize,
+        /// Bytes that the rows have.
+        expected: usize,
+    },
+}
 
 /// Strings of rows.
 #[derive(Debug)]
@@ -29,6 +46,41 @@ impl Compressed {
         let end = |end: &u64| u32::try_from(*end).unwrap_or_else(|_| panic!("strings have 4 GiB or more"));
         let ends = code_ends.iter().map(end).zip(offsets.iter().skip(1).map(|end| end - first)).collect();
         Self { decoder: Decoder::new(&table), codes, ends }
+    }
+
+    /// Strings of a table, codes and ends that come from elsewhere; [`ends`](Self::ends) says what an end is.
+    /// `None` if the ends are not ascending, are not those of the codes, or claim more bytes than the codes
+    /// can have.
+    #[must_use]
+    pub fn from_parts(table: &Table, codes: Vec<u8>, ends: Vec<(u32, u32)>) -> Option<Self> {
+        let mut before = (0, 0);
+        for (code, text) in &ends {
+            let (codes, bytes) = (code.checked_sub(before.0)?, text.checked_sub(before.1)?);
+            if u64::from(bytes) > u64::from(codes) * MAX_SYMBOL_BYTES as u64 {
+                return None;
+            }
+            before = (*code, *text);
+        }
+        let is_all = before.0 as usize == codes.len();
+        is_all.then(|| Self { decoder: Decoder::new(table), codes, ends })
+    }
+
+    /// The symbols of the codes.
+    #[must_use]
+    pub fn table(&self) -> &Table {
+        self.decoder.table()
+    }
+
+    /// The codes of all rows, one after the other.
+    #[must_use]
+    pub fn codes(&self) -> &[u8] {
+        &self.codes
+    }
+
+    /// The end of the codes of each row, and of its bytes among those of all rows.
+    #[must_use]
+    pub fn ends(&self) -> &[(u32, u32)] {
+        &self.ends
     }
 
     /// The number of rows.
@@ -60,11 +112,11 @@ impl Compressed {
     /// Appends the strings of some rows, one after the other.
     ///
     /// # Errors
-    /// [`CodeFault`] cannot come from strings that were compressed here.
+    /// [`Fault`] cannot come from strings that were compressed here.
     ///
     /// # Panics
     /// If there are no such rows.
-    pub fn decode(&self, rows: Range<u32>, out: &mut Vec<u8>) -> Result<(), CodeFault> {
+    pub fn decode(&self, rows: Range<u32>, out: &mut Vec<u8>) -> Result<(), Fault> {
         let begin = out.len();
         out.resize(begin + self.text_len(rows.clone()), 0);
         self.decode_to(rows, &mut out[begin..])
@@ -78,10 +130,10 @@ impl Compressed {
     ///
     /// # Panics
     /// If there are no such rows.
-    pub fn decode_to(&self, rows: Range<u32>, room: &mut [u8]) -> Result<(), CodeFault> {
+    pub fn decode_to(&self, rows: Range<u32>, room: &mut [u8]) -> Result<(), Fault> {
         let ((code, _), (code_end, _)) = (self.before(rows.start), self.before(rows.end));
-        self.decoder.decode(&self.codes[code as usize..code_end as usize], room)?;
-        Ok(())
+        let found = self.decoder.decode(&self.codes[code as usize..code_end as usize], room)?;
+        if found == room.len() { Ok(()) } else { Err(Fault::Len { found, expected: room.len() }) }
     }
 
     /// The end of the rows from `first` on whose strings have at most `size` bytes; at least one row, if
@@ -101,7 +153,7 @@ impl Compressed {
     ///
     /// # Panics
     /// If the set has more rows.
-    pub fn decode_rows(&self, rows: &RowSet, out: &mut Vec<u8>) -> Result<(), CodeFault> {
+    pub fn decode_rows(&self, rows: &RowSet, out: &mut Vec<u8>) -> Result<(), Fault> {
         let mut ones = rows.ones().map(|row| row as u32).peekable();
         while let Some(first) = ones.next() {
             let mut end = first + 1;
@@ -143,5 +195,30 @@ mod tests {
         assert_eq!(out, want.as_bytes());
         assert_eq!((compressed.rows(), compressed.text_len(0..3000)), (3000, bytes.len()));
         assert_eq!(Compressed::of(b"", &[0]).rows(), 0);
+        let (table, codes, ends) = (compressed.table(), compressed.codes(), compressed.ends());
+        let again = Compressed::from_parts(table, codes.to_vec(), ends.to_vec()).unwrap();
+        let mut out = Vec::new();
+        again.decode(0..3000, &mut out).unwrap();
+        assert_eq!((out, again.bytes()), (bytes, compressed.bytes()));
+    }
+
+    /// Ends that no strings have, and ends that the codes do not bear out.
+    #[test]
+    fn other_ends_are_refused() {
+        let compressed = Compressed::of(b"oneone two", &[0, 3, 6, 10]);
+        let of = |ends: &[(u32, u32)]| {
+            Compressed::from_parts(compressed.table(), compressed.codes().to_vec(), ends.to_vec())
+        };
+        let [a, b, c] = compressed.ends()[..] else { panic!("three rows") };
+        assert!(of(&[a, b, c]).is_some());
+        assert!(of(&[a, b]).is_none());
+        assert!(of(&[b, a, c]).is_none());
+        assert!(of(&[a, b, (c.0 + 1, c.1)]).is_none());
+        assert!(of(&[(a.0, u32::MAX), b, c]).is_none());
+        let mut out = Vec::new();
+        let longer = of(&[a, b, (c.0, c.1 + 1)]).unwrap().decode(0..3, &mut out);
+        assert_eq!(longer, Err(Fault::Len { found: 10, expected: 11 }));
+        let shorter = of(&[a, b, (c.0, c.1 - 1)]).unwrap().decode(0..3, &mut out);
+        assert_eq!(shorter, Err(Fault::Codes(CodeFault::Room)));
     }
 }

@@ -36,24 +36,27 @@ impl Strings {
     }
 
     fn find(&self, string: &[u8]) -> Option<u32> {
-        self.codes.find(hash(string), |code| self.get(*code) == string).copied()
+        self.find_hashed(hash(string), string)
+    }
+
+    fn find_hashed(&self, hash: u64, string: &[u8]) -> Option<u32> {
+        self.codes.find(hash, |code| self.get(*code) == string).copied()
     }
 
     /// The code of a string, which is added if it is new. `None` if all codes are taken.
-    fn add(&mut self, string: &[u8]) -> Option<u32> {
-        if let Some(code) = self.find(string) {
+    fn add(&mut self, (of_string, string): (u64, &[u8])) -> Option<u32> {
+        if let Some(code) = self.find_hashed(of_string, string) {
             return Some(code);
         }
         let code = u32::try_from(self.ends.len()).ok().filter(|code| *code < u32::MAX)?;
         self.bytes.extend_from_slice(string);
         self.ends.push(self.bytes.len() as u64);
         let Self { bytes, ends, codes } = self;
-        let string = |code: &u32| {
+        codes.insert_unique(of_string, code, |code| {
             let at = *code as usize;
             let begin = at.checked_sub(1).map_or(0, |before| ends[before]);
             hash(&bytes[begin as usize..ends[at] as usize])
-        };
-        codes.insert_unique(string(&code), code, string);
+        });
         Some(code)
     }
 }
@@ -63,8 +66,10 @@ impl Dictionary {
     /// the strings may have been added then.
     #[must_use]
     pub fn add_all<'a>(&self, strings: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u32>> {
+        // Other threads add strings meanwhile.
+        let hashed: Vec<_> = strings.map(|string| (hash(string), string)).collect();
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        strings.map(|string| all.add(string)).collect()
+        hashed.into_iter().map(|string| all.add(string)).collect()
     }
 
     /// The strings. Additions wait until the result is dropped.
@@ -124,13 +129,13 @@ enum Choice {
 
 impl Dictionaries {
     /// The dictionary of a member. Its first segment decides whether there is one: strings that hardly repeat
-    /// have none. `values` is the number of strings, of which `distinct` are different.
+    /// have none ([`repeat`]).
     #[must_use]
-    pub fn of(&self, path: &[Vec<u8>], values: usize, distinct: usize) -> Option<Arc<Dictionary>> {
+    pub fn of(&self, path: &[Vec<u8>], repeats: bool) -> Option<Arc<Dictionary>> {
         let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        let choice = all.entry(path.to_vec()).or_insert_with(|| {
-            let repeats = distinct <= FEW || distinct.saturating_mul(10) <= values.saturating_mul(9);
-            if repeats { Choice::Coded(Arc::default()) } else { Choice::InLines }
+        let choice = all.entry(path.to_vec()).or_insert_with(|| match repeats {
+            true => Choice::Coded(Arc::default()),
+            false => Choice::InLines,
         });
         match choice {
             Choice::Coded(dictionary) => Some(dictionary.clone()),
@@ -152,6 +157,13 @@ impl Dictionaries {
 
 /// A member with at most this many strings has a dictionary, whether they repeat or not.
 const FEW: usize = 256;
+
+/// True if strings repeat so much that codes take less memory than the strings. `values` is the number of
+/// strings, of which `distinct` are different.
+#[must_use]
+pub fn repeat(values: usize, distinct: usize) -> bool {
+    distinct <= FEW || distinct.saturating_mul(10) <= values.saturating_mul(9)
+}
 
 #[cfg(test)]
 mod tests {
@@ -175,10 +187,10 @@ mod tests {
     fn the_first_segment_chooses() {
         let all = Dictionaries::default();
         let path = |name: &str| vec![name.as_bytes().to_vec()];
-        assert!(all.of(&path("id"), 1000, 1000).is_none());
-        assert!(all.of(&path("id"), 1000, 1).is_none());
-        let one = all.of(&path("lang"), 1000, 3).unwrap();
-        assert!(Arc::ptr_eq(&one, &all.of(&path("lang"), 10, 10).unwrap()));
-        assert!(all.of(&path("few"), 5, 5).is_some());
+        assert!(all.of(&path("id"), repeat(1000, 1000)).is_none());
+        assert!(all.of(&path("id"), repeat(1000, 1)).is_none());
+        let one = all.of(&path("lang"), repeat(1000, 3)).unwrap();
+        assert!(Arc::ptr_eq(&one, &all.of(&path("lang"), repeat(1000, 1000)).unwrap()));
+        assert!(repeat(5, 5) && repeat(1000, 900) && !repeat(1000, 901));
     }
 }

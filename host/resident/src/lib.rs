@@ -13,6 +13,7 @@
 //! | [`dictionary`] | the strings of a member, numbered |
 //! | [`compressed`] | strings and lines, compressed by FSST |
 //! | [`segment`] | the rows of a segment, made of a group of a part |
+//! | [`stored`] | segments as bytes of a store, and back |
 //! | [`rows`] | the rows of which a condition is true |
 //! | [`aggregate`](mod@aggregate) | groups of the rows of all segments, with counts, extremes and sums |
 //! | [`table`] | segments on a device |
@@ -25,10 +26,12 @@ pub mod dictionary;
 pub mod packed;
 pub mod rows;
 pub mod segment;
+pub mod stored;
 pub mod table;
 
 pub use coded::Coded;
 pub use dictionary::{Dictionaries, Dictionary};
 pub use rows::Question;
 pub use segment::{Kind, Leaf, Member, Rows, Segment};
+pub use stored::Stored;
 pub use table::{Class, DeviceTable, SegmentRows};

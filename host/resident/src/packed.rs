@@ -31,6 +31,35 @@ impl Packed {
         packed
     }
 
+    /// Packed numbers of blocks and words that come from elsewhere. `None` if [`of`](Self::of) makes no such
+    /// blocks and words for this number of rows, or if a number has more than 64 bits.
+    #[must_use]
+    pub fn from_parts(rows: u32, blocks: Vec<Block>, words: Vec<u32>) -> Option<Self> {
+        if blocks.len() != (rows as usize).div_ceil(BLOCK_ROWS) {
+            return None;
+        }
+        let mut begin = 0_u32;
+        for block in &blocks {
+            if block.width > u64::BITS || block.begin != begin {
+                return None;
+            }
+            begin = begin.checked_add(block.words())?;
+        }
+        if words.len() != (begin as usize).checked_mul(LANES)? {
+            return None;
+        }
+        let packed = Self { rows, blocks, words };
+        let fits = |block: &Block| {
+            let words = packed.words_of(block);
+            let mut differences =
+                (0..BLOCK_ROWS as u32).map(|row| block.difference(row, |at| words[at as usize]));
+            // Few blocks have a mask that exceeds 64 bits.
+            block.base.checked_add(block.mask()).is_some()
+                || differences.all(|difference| block.base.checked_add(difference).is_some())
+        };
+        packed.blocks.iter().all(fits).then_some(packed)
+    }
+
     /// Packs the next block.
     fn push(&mut self, values: &[u64]) {
         let (mut base, mut greatest) = (u64::MAX, 0);
@@ -242,6 +271,8 @@ mod tests {
                 packed.each_block(|block| all.extend_from_slice(block));
                 assert_eq!(all, values, "width {width}, {rows} rows");
                 assert!((0..rows as u32).all(|row| packed.get(row) == values[row as usize]));
+                let Packed { rows, blocks, words } = packed.clone();
+                assert_eq!(Packed::from_parts(rows, blocks, words).as_ref(), Some(&packed));
                 let mut bounds = vec![0, base, u64::MAX];
                 bounds.extend(values.iter().take(4));
                 for least in &bounds {
@@ -253,5 +284,28 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// Blocks and words that no numbers have.
+    #[test]
+    fn other_blocks_and_words_are_refused() {
+        let packed = Packed::of(&(0..1500).map(|value| value * 3).collect::<Vec<_>>());
+        let refused = |change: &dyn Fn(&mut Packed)| {
+            let mut other = packed.clone();
+            change(&mut other);
+            let Packed { rows, blocks, words } = other;
+            assert_eq!(Packed::from_parts(rows, blocks, words), None);
+        };
+        refused(&|packed| packed.rows = 1024);
+        refused(&|packed| packed.rows = 2049);
+        refused(&|packed| packed.blocks[1].begin += 1);
+        refused(&|packed| packed.blocks[0].width = 65);
+        refused(&|packed| packed.blocks[1].width -= 1);
+        refused(&|packed| packed.words.extend([0; LANES]));
+        refused(&|packed| packed.words.truncate(LANES));
+        refused(&|packed| packed.blocks[0].base = u64::MAX - 3000);
+        let greatest = Packed::of(&[1, u64::MAX]);
+        let Packed { rows, blocks, words } = greatest.clone();
+        assert_eq!(Packed::from_parts(rows, blocks, words), Some(greatest));
     }
 }

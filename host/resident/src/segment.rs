@@ -6,12 +6,12 @@ use foldhash::HashMap;
 use foldhash::fast::RandomState;
 use memchr::memchr_iter;
 use warpath_core::rows::RowSet;
-use warpath_part::group::{Column, Group, Layout, Strings, Tree, Values};
+use warpath_part::group::{Column, Group, Layout, NodeIx, Strings, Tree, Values};
 use warpath_part::text::{Error as TextError, Members};
 use warpath_shared::leaf::{of_double, of_integer};
 
 use crate::compressed::Compressed;
-use crate::dictionary::{Dictionaries, Dictionary};
+use crate::dictionary::{Dictionaries, Dictionary, repeat};
 use crate::packed::Packed;
 
 /// The reason for which a segment cannot be made.
@@ -37,10 +37,10 @@ pub struct Segment {
     pub(crate) rows: u32,
     /// The rows that are records in leaves.
     pub(crate) records: RowSet,
-    has_loose: bool,
-    lines: Compressed,
+    pub(crate) has_loose: bool,
+    pub(crate) lines: Compressed,
     /// The members, in the order of their paths.
-    members: Vec<Member>,
+    pub(crate) members: Vec<Member>,
 }
 
 /// A member of the records of a segment.
@@ -52,6 +52,8 @@ pub struct Member {
     pub kinds: Vec<Kind>,
     /// The rows in which the member is `null`.
     pub nulls: Rows,
+    /// The node of each kind in the tree of the group that the segment was made of.
+    pub(crate) nodes: Vec<NodeIx>,
     /// False if a line may have another value than the leaves.
     pub is_exact: bool,
 }
@@ -78,7 +80,7 @@ pub enum Leaf {
     Codes {
         /// For each row the number of its code.
         numbers: Packed,
-        /// The codes that the segment has, ascending.
+        /// The codes that the segment has, each once, in the order of their first rows.
         codes: Vec<u32>,
         /// The strings of the codes.
         dictionary: Arc<Dictionary>,
@@ -150,6 +152,7 @@ impl Segment {
         let columns: HashMap<u32, &Column> =
             group.columns.iter().map(|column| (column.node, column)).collect();
         let made = members.into_iter().map(|member| {
+            let nodes = member.kinds.iter().map(|kind| kind.node).collect();
             let kinds = member.kinds.into_iter().map(|kind| {
                 let values = columns.get(&kind.node).map(|column| &column.values);
                 let leaf = match (kind.layout, values) {
@@ -163,6 +166,7 @@ impl Segment {
             Member {
                 kinds: kinds.collect(),
                 nulls: Rows::of(member.nulls, &records),
+                nodes,
                 is_exact: member.is_exact,
                 path: member.path,
             }
@@ -282,7 +286,13 @@ fn packed(rows: &RowSet, values: impl Iterator<Item = u64>) -> Packed {
     Packed::of(&all)
 }
 
-fn of_strings(strings: &Strings, rows: &RowSet, path: &[Vec<u8>], dictionaries: &Dictionaries) -> Leaf {
+/// The leaf of strings, which are those of some rows.
+pub(crate) fn of_strings(
+    strings: &Strings,
+    rows: &RowSet,
+    path: &[Vec<u8>],
+    dictionaries: &Dictionaries,
+) -> Leaf {
     let mut numbers: HashMap<&[u8], u32> =
         HashMap::with_capacity_and_hasher(strings.ends.len() / 8, RandomState::default());
     let mut distinct: Vec<&[u8]> = Vec::new();
@@ -302,16 +312,10 @@ fn of_strings(strings: &Strings, rows: &RowSet, path: &[Vec<u8>], dictionaries: 
             last.1
         })
         .collect();
-    let coded = dictionaries.of(path, of_values.len(), distinct.len());
+    let coded = dictionaries.of(path, repeat(of_values.len(), distinct.len()));
     let codes = coded.as_ref().and_then(|dictionary| dictionary.add_all(distinct.iter().copied()));
-    if let (Some(dictionary), Some(of_distinct)) = (coded, codes) {
-        let mut codes = of_distinct.clone();
-        codes.sort_unstable();
-        let mut place = vec![0_u64; of_distinct.len()];
-        let mut order: Vec<u32> = (0..of_distinct.len() as u32).collect();
-        order.sort_unstable_by_key(|number| of_distinct[*number as usize]);
-        order.iter().zip(0..).for_each(|(number, at)| place[*number as usize] = at);
-        let numbers = packed(rows, of_values.iter().map(|number| place[*number as usize]));
+    if let (Some(dictionary), Some(codes)) = (coded, codes) {
+        let numbers = packed(rows, of_values.iter().map(|number| u64::from(*number)));
         return Leaf::Codes { numbers, codes, dictionary };
     }
     Leaf::Whole(Layout::String)

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use indicatif::BinaryBytes;
-use warpath::store::{AddOptions, Added, Followed, Rewritten, Store, StoreColumn, StorePart};
+use warpath::store::{AddOptions, Added, CompactOptions, Followed, Rewritten, Store, StoreColumn, StorePart};
 use warpath::{Engine, FollowEnd, OnError, Predicate};
 use warpath_terminal::escape::escaped;
 use warpath_terminal::messages::Ui;
@@ -43,7 +43,7 @@ pub fn run(command: StoreCommand, ui: &Ui, started: Instant) -> Result<ExitCode,
 }
 
 fn add(args: StoreAddArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let mut options = AddOptions::default();
+    let mut options = AddOptions::default().resident(args.resident);
     if let Some(bytes) = args.group_size {
         options = options.group_bytes(bytes);
     }
@@ -166,19 +166,34 @@ fn described(store: &Store, parts: &[StorePart]) -> String {
         ("text".to_owned(), format!("{text} bytes")),
         ("files".to_owned(), format!("{file} bytes{}", ratio(text, file))),
     ]);
+    let in_memory = sum(|part| part.resident_bytes);
+    if in_memory > 0 {
+        rows.push(("resident".to_owned(), format!("{in_memory} bytes of the files")));
+    }
     let parts = parts.iter().map(|part| {
         let said = format!(
-            "{} lines, {} bytes of text, {} bytes{}; {} groups",
+            "{} lines, {} bytes of text, {} bytes{}; {} groups{}",
             part.lines,
             part.text_bytes,
             part.file_bytes,
             ratio(part.text_bytes, part.file_bytes),
-            part.groups
+            part.groups,
+            resident(part),
         );
         (part.name.clone(), said)
     });
     rows.extend(parts);
     named(&rows)
+}
+
+/// The resident form of a part, in words. Empty if it has none.
+fn resident(part: &StorePart) -> String {
+    match (part.resident_bytes, part.resident_groups) {
+        (0, _) => String::new(),
+        (bytes, 0) => format!("; {bytes} bytes resident, of a version that is not used"),
+        (bytes, groups) if groups == part.groups => format!("; {bytes} bytes resident"),
+        (bytes, groups) => format!("; {bytes} bytes resident, of {groups} groups"),
+    }
 }
 
 /// The rows of `store info --columns`.
@@ -253,7 +268,8 @@ fn lenient() -> Result<Engine, Failure> {
 }
 
 fn compact(args: &StoreCompactArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failure> {
-    let changed = Store::compact(locations::location(&args.store)?)?;
+    let options = CompactOptions::default().resident(args.resident);
+    let changed = Store::compact_with(locations::location(&args.store)?, options)?;
     report(&changed, "compacted", &args.store, &args.report, ui, started);
     Ok(ExitCode::SUCCESS)
 }

@@ -447,7 +447,7 @@ impl Source {
             #[cfg(feature = "store")]
             Self::Stored(part) => return StoredPart::of_stored(&part).map(OpenedSource::Stored),
             #[cfg(feature = "store")]
-            Self::Loaded(input) if let Some(contents) = input.contents() => {
+            Self::Loaded(ref input) if let Some(contents) = input.contents() => {
                 return Ok(OpenedSource::Loaded(contents.clone()));
             }
             Self::Loaded(input) => return Ok(OpenedSource::Sequence(input.into_sequence())),

@@ -12,6 +12,7 @@ use super::*;
 use crate::aggregate::DEFAULT_MEMORY;
 use crate::aggregate::grouping::Grouping;
 use crate::engine::OnError;
+use crate::store::{AddOptions, Store};
 
 /// Values that leaves have as they are.
 const TAME: &[&str] = &[
@@ -297,23 +298,43 @@ fn versions_are_those_of_the_file() {
     }
 }
 
-/// Parts of a store, whose segments are their row groups.
+/// Parts of a store, whose segments are their row groups. Some parts, all or none have a resident form: the
+/// results and the memory are the same.
 #[test]
 fn stores_are_loaded_by_their_parts() {
     let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("logs.wp");
-    for (seed, wild) in [(1, false), (2, true), (3, false)] {
-        let text = text(&mut Rng::new(seed), 300, wild) + "\n";
-        let source = Source::Bytes("lines".into(), text.into_bytes().into());
-        crate::store::Store::add(&path, vec![source], Default::default(), &mut |_| {}).unwrap();
-    }
     let engine = Engine::builder().on_error(OnError::Skip).build().unwrap();
-    let sources = || Source::named(&path, Default::default()).unwrap();
-    let loaded = engine.load(sources()).unwrap();
-    assert_eq!(loaded.inputs().len(), 3);
-    let (got, want) = (results(&|| loaded.input(&engine)), results(&|| engine.input(sources())));
-    got.iter().zip(&want).for_each(|(got, want)| assert_eq!(got, want));
+    let (mut memory, mut want) = (Vec::new(), None);
+    for resident in [[false; 3], [true; 3], [false, true, true], [true, false, true]] {
+        let path = folder.path().join(format!("{resident:?}.wp"));
+        for ((seed, wild), resident) in [(1, false), (2, true), (3, false)].into_iter().zip(resident) {
+            let text = text(&mut Rng::new(seed), 300, wild) + "\n";
+            let source = Source::Bytes("lines".into(), text.into_bytes().into());
+            let options = AddOptions::default().group_bytes(3000).resident(resident);
+            Store::add(&path, vec![source], options, &mut |_| {}).unwrap();
+        }
+        let sources = || Source::named(&path, Default::default()).unwrap();
+        let loaded = engine.load(sources()).unwrap();
+        assert_eq!(loaded.inputs().len(), 3);
+        assert!(loaded.inputs().iter().all(|input| input.contents().segments.len() > 1));
+        memory.push(loaded.inputs().iter().map(LoadedInput::memory).collect::<Vec<_>>());
+        // Positions in a schema name the part.
+        let numbered = |results: Vec<String>| {
+            let names = loaded.inputs().iter().map(LoadedInput::name).enumerate();
+            let number = |all: String, (number, name)| all.replace(name, &format!("part {number}"));
+            let results = results.into_iter().map(|result| names.clone().fold(result, number));
+            results.collect::<Vec<_>>()
+        };
+        let want = want.get_or_insert_with(|| numbered(results(&|| engine.input(sources()))));
+        let got = numbered(results(&|| loaded.input(&engine)));
+        got.iter().zip(want).for_each(|(got, want)| assert_eq!(got, want, "{resident:?}"));
+        refuse_budget(sources());
+    }
+    assert!(memory.windows(2).all(|pair| pair[0] == pair[1]), "{memory:?}");
+}
+
+fn refuse_budget(sources: Vec<Source>) {
     let limited = Engine::builder().memory(10_000).build().unwrap();
-    let refused = limited.load(sources()).expect_err("the budget is too small").to_string();
+    let refused = limited.load(sources).expect_err("the budget is too small").to_string();
     assert!(refused.contains("loaded inputs"), "{refused}");
 }

@@ -15,7 +15,7 @@ use warpath_lang::program::{Program, Query};
 use super::add::{PART_BYTES, PartsWriter};
 use super::location::StoreFile;
 use super::texts::{Lines, Texts};
-use super::{Store, StoreLocation};
+use super::{Store, StoreLocation, of_part, resident};
 use crate::engine::Engine;
 use crate::input::Source;
 
@@ -52,9 +52,45 @@ pub struct Rewritten {
     pub lines_removed: u64,
 }
 
+/// Settings of [`Store::compact_with`].
+///
+/// ```
+/// use warpath::Source;
+/// use warpath::store::{AddOptions, CompactOptions, Store};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let path = folder.path().join("logs.wp");
+/// # #[cfg(any())]
+/// let path = Path::new("logs.wp");
+/// for line in [&b"{\"id\":1}\n"[..], b"{\"id\":2}\n"] {
+///     let source = Source::Reader("log".into(), Box::new(line));
+///     Store::add(&path, vec![source], AddOptions::default(), &mut |_| {})?;
+/// }
+/// Store::compact_with(&path, CompactOptions::default().resident(true))?;
+/// assert_eq!(Store::open(&path)?.parts()?[0].resident_groups, 1);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct CompactOptions {
+    /// True if all new parts have a [resident form](super::AddOptions::resident). Otherwise those have one
+    /// that are made of parts most of whose text has one.
+    pub resident: bool,
+}
+
+impl CompactOptions {
+    /// Sets whether all new parts have a resident form.
+    #[must_use]
+    pub fn resident(self, resident: bool) -> Self {
+        Self { resident }
+    }
+}
+
 impl Store {
     /// Removes the lines whose records match a predicate. Lines that are no records stay. Parts without such
-    /// a line stay as they are.
+    /// a line stay as they are. The others keep their [resident form](super::AddOptions::resident).
     ///
     /// # Errors
     /// [`Error::Store`] for a store that is damaged, or if another writer removed one of the parts meanwhile;
@@ -104,7 +140,18 @@ impl Store {
     /// # Errors
     /// [`Error::Store`] for a store that is damaged, or if another writer removed one of the parts meanwhile.
     pub fn compact(location: impl Into<StoreLocation>) -> Result<Rewritten, Error> {
-        Self::merge(&location.into(), next_run)
+        Self::compact_with(location, CompactOptions::default())
+    }
+
+    /// Merges parts as [`compact`](Self::compact) does, with settings.
+    ///
+    /// # Errors
+    /// The errors of [`compact`](Self::compact).
+    pub fn compact_with(
+        location: impl Into<StoreLocation>,
+        options: CompactOptions,
+    ) -> Result<Rewritten, Error> {
+        Self::merge(&location.into(), options, next_run)
     }
 
     /// Merges the last parts, if at least 32 parts with less than 4 MiB of text follow one another there. A
@@ -114,13 +161,14 @@ impl Store {
     /// # Errors
     /// The errors of [`compact`](Self::compact).
     pub fn compact_last(location: impl Into<StoreLocation>) -> Result<Rewritten, Error> {
-        Self::merge(&location.into(), last_run)
+        Self::merge(&location.into(), CompactOptions::default(), last_run)
     }
 
     /// Merges the runs of parts that `next` finds: it gets all parts, and the number of the first that may be
     /// in a run.
     fn merge(
         location: &StoreLocation,
+        options: CompactOptions,
         next: impl Fn(&[Part], usize) -> Option<Range<usize>>,
     ) -> Result<Rewritten, Error> {
         let (mut total, mut first) = (Rewritten::default(), 0);
@@ -131,8 +179,9 @@ impl Store {
             let run = &parts[range.clone()];
             let sources = || run.iter().map(|part| location.file(part).source()).collect::<Vec<_>>();
             let mut writer = PartsWriter::new(location, Some(&folder), Source::output_mode(&sources()))?;
+            let resident = options.resident || has_mostly_form(location, run)?;
             let lines = sources().into_iter().map(Lines::Of).collect();
-            writer.write(Texts::new(lines, GROUP_BYTES), &mut |_| {})?;
+            writer.write(Texts::new(lines, GROUP_BYTES), resident, &mut |_| {})?;
             if writer.parts.len() >= run.len() {
                 // Parts that begin with a byte order mark do not go into others. The last one may go with
                 // those after it.
@@ -197,6 +246,18 @@ impl Store {
         let removed = removed.map_err(|error| location.failed(error))?;
         Ok(Vacuumed { files: removed.len(), bytes: removed.iter().map(|file| file.size).sum() })
     }
+}
+
+/// True if parts with most of the text of a run have a resident form.
+fn has_mostly_form(location: &StoreLocation, run: &[Part]) -> Result<bool, Error> {
+    let (mut with, mut all) = (0_u128, 0_u128);
+    for part in run {
+        let file = location.file(part);
+        let is_with = resident::is_in(&*file.open()?).map_err(|error| of_part(&file.shown(), error))?;
+        all += u128::from(part.text_bytes);
+        with += if is_with { u128::from(part.text_bytes) } else { 0 };
+    }
+    Ok(2 * with > all)
 }
 
 /// The first parts from `start` on that follow one another and become one: at least two, with no more text

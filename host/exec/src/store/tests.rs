@@ -2,6 +2,7 @@
 
 mod filters;
 mod follow;
+mod resident;
 mod stored;
 
 use std::fs::{self, File};

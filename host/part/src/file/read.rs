@@ -27,7 +27,7 @@ use super::schema::{self, Schema};
 use super::source::{ReadAt, fetch};
 use super::table::PageTable;
 use super::thrift::skip_struct;
-use super::{LeafSummary, decode};
+use super::{LeafSummary, RESIDENT, RESIDENT_LINES, decode, repeats};
 use crate::group::{Column, Group, NodeIx, Tree};
 
 /// The bytes at the end of a file that are read first. Most footers and directories lie in them.
@@ -294,7 +294,24 @@ impl Reader {
         let Some(section) = sections.iter().find(|section| section.name == name) else { return Ok(None) };
         let len = usize::try_from(section.stored.len).map_err(|_| too_long(section))?;
         let bytes = self.source.bytes_at(section.stored.offset, len)?;
-        unpack(group, section, &bytes).map(Some)
+        if section.is_compressed {
+            return unpack(group, section, &bytes).map(Some);
+        }
+        verified(|| of_section(group, section), section.stored, &bytes)?;
+        // Without a copy, if nobody else has the bytes.
+        Ok(Some(bytes.into()))
+    }
+
+    /// The first bytes of a section that is not compressed, at most `len`; `None` if the group has none of
+    /// this name. They are not compared with a checksum, which is that of the whole section.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] if the part has no such group, and the errors of the source.
+    pub fn section_start(&self, group: usize, name: &str, len: usize) -> Result<Option<Bytes>, Error> {
+        self.entry(group)?;
+        let Some(range) = self.section_range(group, name) else { return Ok(None) };
+        let len = usize::try_from(range.end - range.start).map_or(len, |all| all.min(len));
+        Ok(Some(self.source.bytes_at(range.start, len)?))
     }
 
     /// The Bloom filter of a leaf in a group, if it has one.
@@ -319,8 +336,8 @@ impl Reader {
         (!is_compressed).then(|| stored.offset..stored.offset + stored.len)
     }
 
-    /// A group, equal to the one that was written. It also has the sections that were added, but not the
-    /// Bloom filters.
+    /// A group, equal to the one that was written. It also has the sections that were added, but not those
+    /// that repeat what the others say: Bloom filters, [`RESIDENT`] and [`RESIDENT_LINES`].
     ///
     /// # Errors
     /// See [`Reader::column`].
@@ -329,8 +346,7 @@ impl Reader {
         let leaves: Vec<NodeIx> = self.directory.tree.leaves(entry.nodes).collect();
         let chunks = self.chunks(group, &leaves)?;
         let mut ranges: Vec<Range<u64>> = chunks.iter().map(|located| located.range.clone()).collect();
-        let kept: Vec<&Section> =
-            entry.sections.iter().filter(|section| bloom::leaf(&section.name).is_none()).collect();
+        let kept: Vec<&Section> = entry.sections.iter().filter(|section| !repeats(&section.name)).collect();
         let stored = kept.iter().map(|section| section.stored);
         ranges.extend(stored.map(|stored| stored.offset..stored.offset + stored.len));
         let mut bytes = fetch(&*self.source, &ranges)?;
@@ -364,6 +380,9 @@ impl Reader {
             self.columns(group, &self.schema.leaves)?;
             self.group(group)?;
             self.verify_filters(group)?;
+            for name in [RESIDENT, RESIDENT_LINES] {
+                self.section(group, name)?;
+            }
             end = self.verify_padding(group, end)?;
         }
         Ok(())
@@ -460,13 +479,18 @@ impl Reader {
     }
 }
 
+/// The name of a section in errors.
+fn of_section(group: usize, section: &Section) -> String {
+    format!("section `{}` of group {group}", section.name)
+}
+
 fn too_long(section: &Section) -> Error {
     Error::invalid(format!("section `{}`", section.name), "it is longer than the memory of this machine")
 }
 
 /// Checks a section, and decompresses it.
 fn unpack(group: usize, section: &Section, bytes: &[u8]) -> Result<Vec<u8>, Error> {
-    let what = || format!("section `{}` of group {group}", section.name);
+    let what = || of_section(group, section);
     verified(what, section.stored, bytes)?;
     if !section.is_compressed {
         return Ok(bytes.to_vec());

@@ -126,7 +126,16 @@ impl<W: Write> Writer<W> {
     /// [`Error::Unwritable`] if there is no group, or the section is too long; [`Error::Io`] if the output
     /// fails.
     pub fn add_section(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
-        self.part.add_section(&mut self.out, name, bytes)
+        let compressed = self.part.compressed(bytes)?;
+        self.part.add_section(&mut self.out, name, compressed, bytes)
+    }
+
+    /// Adds a section to the group that was written last, and does not compress it.
+    ///
+    /// # Errors
+    /// Those of [`add_section`](Self::add_section).
+    pub fn add_section_as_is(&mut self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        self.part.add_section(&mut self.out, name, None, bytes)
     }
 
     /// Writes the directory and the footer, for a tree that begins with the nodes of all groups. The facts
@@ -186,12 +195,17 @@ impl Part {
         Ok(())
     }
 
-    fn add_section(&mut self, out: &mut dyn Write, name: &str, bytes: &[u8]) -> Result<(), Error> {
+    fn add_section(
+        &mut self,
+        out: &mut dyn Write,
+        name: &str,
+        compressed: Option<Vec<u8>>,
+        bytes: &[u8],
+    ) -> Result<(), Error> {
         let Some(group) = self.groups.len().checked_sub(1) else {
             return Err(Error::unwritable("a section", "there is no group that it belongs to"));
         };
         check_section(group, bytes)?;
-        let compressed = self.compressed(bytes)?;
         self.begin()?;
         let section = self.put_section(out, name.to_owned(), compressed, bytes)?;
         self.groups[group].entry.sections.push(section);

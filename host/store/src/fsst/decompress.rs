@@ -126,6 +126,12 @@ impl Decoder {
         Self { table: *table, worths: worths(table), symbols, masks, isa: Isa::best() }
     }
 
+    /// Returns the table.
+    #[must_use]
+    pub fn table(&self) -> &Table {
+        &self.table
+    }
+
     /// Returns the decoder for another instruction set.
     #[cfg(test)]
     pub(super) fn with(self, isa: Isa) -> Self {

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::super::directory::{DIRECTORY, Section};
 use super::super::error::Error;
 use super::super::source::fetch;
-use super::{Reader, too_long, unpack, verified};
+use super::{Reader, of_section, too_long, unpack, verified};
 
 impl Reader {
     /// The sections of a group that have one of these names, with their names. From a source of another
@@ -69,7 +69,7 @@ impl Reader {
             all.push(if section.is_compressed {
                 Cow::Owned(unpack(group, section, own)?)
             } else {
-                verified(|| format!("section `{}` of group {group}", section.name), section.stored, own)?;
+                verified(|| of_section(group, section), section.stored, own)?;
                 Cow::Borrowed(own)
             });
         }
