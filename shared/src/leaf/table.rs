@@ -262,6 +262,8 @@ impl Order {
 
 #[cfg(test)]
 mod tests {
+    use core::array::from_fn;
+
     use super::*;
 
     #[test]
@@ -281,9 +283,9 @@ mod tests {
         for divide in [1, 3, -2] {
             for turn_rank in [0, u64::MAX] {
                 let order = Order { divide, turn_minus: u64::MAX, turn_rank, ..Order::default() };
-                let ranks: Vec<u64> = (0..4).map(|at| order.rank(of(greatest[at]), !of(least[at]))).collect();
-                let values: Vec<i64> =
-                    (0..4).map(|at| greatest[at].wrapping_sub(least[at]).wrapping_div(divide)).collect();
+                let ranks: [u64; 4] = from_fn(|at| order.rank(of(greatest[at]), !of(least[at])));
+                let values: [i64; 4] =
+                    from_fn(|at| greatest[at].wrapping_sub(least[at]).wrapping_div(divide));
                 for (one, other) in (0..4).flat_map(|one| (0..4).map(move |other| (one, other))) {
                     let order = values[one].cmp(&values[other]);
                     let order = if turn_rank == 0 { order } else { order.reverse() };

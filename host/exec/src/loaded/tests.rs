@@ -12,6 +12,7 @@ use super::*;
 use crate::aggregate::DEFAULT_MEMORY;
 use crate::aggregate::grouping::Grouping;
 use crate::engine::OnError;
+use crate::operators::Input;
 use crate::store::{AddOptions, Store};
 
 /// Values that leaves have as they are.
@@ -201,7 +202,7 @@ fn schemas_stay_with_segments() {
     let loaded = engine.load(vec![Source::Bytes("text".into(), text.into_bytes().into())]).unwrap();
     let first = schema(loaded.input(&engine)).unwrap();
     let trees = || {
-        let segments = &loaded.inputs()[0].contents().segments;
+        let segments = &loaded.inputs()[0].contents().unwrap().segments;
         segments.iter().map(|placed| placed.schema(false).unwrap()).collect::<Vec<_>>()
     };
     let made = trees();
@@ -219,7 +220,7 @@ fn leaves_answer_without_lines() {
     let engine = Engine::builder().partition_size(4096).workers(2).build().unwrap();
     let source = Source::Bytes("text".into(), text.clone().into_bytes().into());
     let loaded = engine.load(vec![source]).unwrap();
-    assert!(loaded.inputs()[0].contents().segments.len() > 3);
+    assert!(loaded.inputs()[0].contents().unwrap().segments.len() > 3);
     for predicate in &PREDICATES[..21] {
         let program = Program::new(&[Query::compile("$.b").unwrap()]).unwrap();
         let only = loaded.input(&engine).matching(&Predicate::parse(predicate).unwrap());
@@ -273,7 +274,7 @@ fn versions_are_those_of_the_file() {
     let mut all = "\u{feff}".to_owned() + &text(&mut rng, 200, false);
     std::fs::write(&path, &all).unwrap();
     let mut loaded = engine.load(sources()).unwrap();
-    let mut first = Arc::as_ptr(&loaded.inputs()[0].contents().segments[0]);
+    let mut first = Arc::as_ptr(&loaded.inputs()[0].contents().unwrap().segments[0]);
     for (change, is_shared) in [
         ("{\"a\":1}\n{\"a\":2}\n", all.ends_with('\n')),
         ("{\"a\":3}\n{\"a\"", true),
@@ -288,7 +289,7 @@ fn versions_are_those_of_the_file() {
         std::fs::write(&path, &all).unwrap();
         let old = loaded.clone();
         loaded = loaded.renewed(&engine, sources()).unwrap();
-        let now = Arc::as_ptr(&loaded.inputs()[0].contents().segments[0]);
+        let now = Arc::as_ptr(&loaded.inputs()[0].contents().unwrap().segments[0]);
         assert_eq!(now == first, is_shared, "{change:?}");
         first = now;
         assert_eq!(hits(loaded.input(&engine)), hits(engine.input(sources())), "{change:?}");
@@ -316,7 +317,7 @@ fn stores_are_loaded_by_their_parts() {
         let sources = || Source::named(&path, Default::default()).unwrap();
         let loaded = engine.load(sources()).unwrap();
         assert_eq!(loaded.inputs().len(), 3);
-        assert!(loaded.inputs().iter().all(|input| input.contents().segments.len() > 1));
+        assert!(loaded.inputs().iter().all(|input| input.contents().unwrap().segments.len() > 1));
         memory.push(loaded.inputs().iter().map(LoadedInput::memory).collect::<Vec<_>>());
         // Positions in a schema name the part.
         let numbered = |results: Vec<String>| {
