@@ -10,7 +10,7 @@ three lines. A count must have at least the lines that were acknowledged before 
 that were sent when its response came. At the end, each acknowledged line must be in the store exactly once.
 
 It prints the requests per second, the times at the 50th and the 99th percentile, and the resident memory of
-the process --pid at the start, in the middle and at the end. The exit code is 1 if something was wrong.
+the process --pid at the start and ten times after it. The exit code is 1 if something was wrong.
 """
 
 import argparse
@@ -25,6 +25,9 @@ import threading
 import time
 import urllib.parse
 from collections import Counter
+
+# The times at which the memory of the server is read, after the start.
+SAMPLES = 10
 
 # Marks the lines of this run, so that other lines of the store do not count.
 RUN = f"{os.getpid()}-{time.time_ns()}"
@@ -109,6 +112,7 @@ class Soak:
         connection = http.client.HTTPConnection(self.address, timeout=600)
         round_ = 0
         while not self.ends:
+            time.sleep(rng.uniform(0, 2 * self.args.pause))
             round_ += 1
             kind = rng.choice(["append", "count", "sql", "rows", "select", "count-by", "stats"])
             begin = time.perf_counter()
@@ -155,8 +159,8 @@ class Soak:
         begin = time.monotonic()
         for thread in threads:
             thread.start()
-        for _ in range(2):
-            time.sleep(self.args.seconds / 2)
+        for _ in range(SAMPLES):
+            time.sleep(self.args.seconds / SAMPLES)
             memory.append(self.memory())
         self.ends = True
         for thread in threads:
@@ -188,8 +192,7 @@ class Soak:
         print(f"{self.args.clients} clients, {took:.1f} s; refused: {self.refused.total()}")
         print(f"lines: {self.acknowledged} acknowledged, {lines} in the store")
         if self.args.pid is not None:
-            start, middle, end = memory
-            print(f"resident memory: {start:.0f} MB at the start, {middle:.0f} in the middle, {end:.0f} at the end")
+            print(f"resident memory, MB, at equal times: {' '.join(f'{sample:.0f}' for sample in memory)}")
         for text, times in Counter(self.wrong).most_common(20):
             print(f"WRONG ({times} times): {text}")
 
@@ -200,6 +203,9 @@ def main():
     parser.add_argument("--input", required=True, help="the store that lines are appended to")
     parser.add_argument("--clients", type=int, default=64)
     parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument(
+        "--pause", type=float, default=0, metavar="SECONDS", help="the mean time of a client between requests"
+    )
     parser.add_argument("--pid", type=int, help="the process of the server, for its memory")
     parser.add_argument("--compact", metavar="COMMAND", help="a command that runs again and again meanwhile")
     return Soak(parser.parse_args()).run()
