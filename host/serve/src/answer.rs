@@ -62,6 +62,14 @@ pub struct About {
     pub shows: [Shows; 2],
 }
 
+impl About {
+    /// True for a command that follows its inputs.
+    pub fn is_tail(&self) -> bool {
+        let is_follow = |word: &str| word == "--follow" || word.starts_with("--follow=");
+        self.arguments.iter().any(|word| word.to_str().is_some_and(is_follow))
+    }
+}
+
 /// The client of a question.
 pub struct HttpClient {
     pub form: Form,

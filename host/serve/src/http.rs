@@ -159,6 +159,9 @@ async fn run(State(server): State<Arc<Server>>, request: Request) -> Response {
 /// The exit code of a command that has found malformed records.
 const MALFORMED: u8 = 4;
 
+/// Bytes of a body that ends the connection if it fails: they are held until there are this many.
+const HELD: usize = 64 << 10;
+
 /// The end of a body.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Ending {
@@ -277,6 +280,7 @@ async fn ask(server: Arc<Server>, command: &'static str, request: Request) -> Re
         Ok(asked) => asked,
         Err(Wrong(message)) => return failed(StatusCode::BAD_REQUEST, &message),
     };
+    let is_tail = asked.about.is_tail();
     let mut answer = match server.questions.ask(asked.about, asked.form).await {
         Ok(answer) => answer,
         Err(TooMany) => return too_many(&server, failed),
@@ -286,14 +290,31 @@ async fn ask(server: Arc<Server>, command: &'static str, request: Request) -> Re
         _ if command == "validate" => Ending::List,
         _ => Ending::Abort,
     };
-    let first = answer.next().await;
-    if first.is_none() {
+    let mut first = answer.next().await;
+    let mut is_over = first.is_none();
+    // A failure in the middle of such a body has no message. A short body therefore begins at its end.
+    if ending == Ending::Abort
+        && !is_tail
+        && let Some(begun) = first.take()
+    {
+        let mut held = begun.to_vec();
+        while !is_over && held.len() < HELD {
+            match answer.next().await {
+                Some(next) => held.extend_from_slice(&next),
+                None => is_over = true,
+            }
+        }
+        first = Some(held.into());
+    }
+    if is_over {
         let code = answer.code();
         if !is_done(code) {
             let Said { error, notes } = Said::of(&answer);
             let status = status_of(code, &answer.cancel);
             return json_response(status, &json!({"error": error, "notes": notes}));
         }
+    }
+    if first.is_none() {
         let body = match ending {
             Ending::Lines { notes: true } => format!("{}\n", json!({"$notes": Said::of(&answer).notes})),
             _ => String::new(),

@@ -237,9 +237,7 @@ impl Questions {
     /// # Errors
     /// [`TooMany`] if too many other questions run and wait.
     pub async fn ask(&self, about: About, form: Form) -> Result<Answer, TooMany> {
-        let is_tail = about.arguments.iter().any(|word| {
-            word.to_str().is_some_and(|word| word == "--follow" || word.starts_with("--follow="))
-        });
+        let is_tail = about.is_tail();
         let (mut started, ends, closed) = self.start(name_of(&about.arguments), is_tail).await?;
         let cancel = started.cancel.clone();
         let (sender, bytes) = mpsc::channel(WAITING);

@@ -136,7 +136,8 @@ fn what_follows_the_rows_is_their_last_line() {
     let header = "Accept: text/csv\r\n";
     let body = br#"{"arguments": ["level=$.level", "bad.ndjson"]}"#;
     let cut = Answer::read(server.send("POST", "/select", header, body));
-    assert!(cut.status != 200 || !cut.is_whole, "{cut:?}");
+    assert_eq!((cut.status, cut.is_whole), (422, true), "{cut:?}");
+    assert_eq!(cut.json()["error"]["line"], 2, "{cut:?}");
 }
 
 #[test]
