@@ -8,8 +8,8 @@ It starts the server and prints, in milliseconds, the least and the median of --
 * the time to the server's address, when the store is loaded;
 * a count of a predicate, by a process `warpath query --server` and by HTTP on one connection;
 * the five queries of JSONBench, by processes `warpath sql --server` and by HTTP;
-* the answers per second, and the times at the 50th and the 99th percentile, of --clients connections that send
-  this count without pause for --seconds;
+* the responses per second, and the times at the 50th and the 99th percentile, of --clients connections that
+  send this count without pause for --seconds;
 * the memory of the server.
 """
 
@@ -91,7 +91,7 @@ class Served:
         times.sort()
         at = lambda share: times[int(share * (len(times) - 1))]
         rate = len(times) / self.args.seconds
-        print(f"{self.args.clients} clients: {rate:.0f} answers a second, p50 {at(0.5):.1f}, p99 {at(0.99):.1f}")
+        print(f"{self.args.clients} clients: {rate:.0f} responses a second, p50 {at(0.5):.1f}, p99 {at(0.99):.1f}")
 
 
 def main():

@@ -34,7 +34,7 @@ use crate::trace::Operation;
 /// # fn main() -> Result<(), warpath::Error> {
 /// let engine = Engine::builder().build()?;
 /// let index = engine.bytes("{\"a\":{\"b\":1}}\n").index(DEFAULT_LEVELS)?;
-/// assert_eq!(index.count(&Query::compile("$.a.b")?)?, 1);
+/// assert_eq!(index.input(&engine).count(&Query::compile("$.a.b")?)?, 1);
 /// # Ok(())
 /// # }
 /// ```

@@ -21,12 +21,13 @@ use datafusion::common::Result;
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::PartitionedFile;
-use datafusion::datasource::physical_plan::parquet::metadata::DFParquetMetadata;
+use datafusion::datasource::physical_plan::parquet::metadata::{CachedParquetMetaData, DFParquetMetadata};
 use datafusion::datasource::physical_plan::parquet::{
     ParquetAccessPlan, RowGroupAccess, transform_schema_to_view,
 };
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::DataFusionError;
+use datafusion::execution::cache::cache_manager::CachedFileMetadataEntry;
 use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::parquet::file::metadata::PageIndexPolicy;
@@ -101,13 +102,20 @@ impl PartsTable {
             return Self::open(url, objects, session).await;
         };
         let before = known.parts(name).filter(|parts| parts.url == *url);
-        if let Some(parts) = &before
-            && parts.all.iter().map(|part| &part.footer.object).eq(&objects)
-        {
-            return Ok(Self::of(parts.clone()));
+        let parts = match before {
+            Some(parts) if parts.all.iter().map(|part| &part.footer.object).eq(&objects) => parts,
+            before => {
+                let parts = Arc::new(parts_beside(before.as_deref(), url, objects, session).await?);
+                known.keep(name, &parts);
+                parts
+            }
+        };
+        let cache = session.runtime_env().cache_manager.get_file_metadata_cache();
+        for Part { footer, .. } in &parts.all {
+            let metadata = Arc::new(CachedParquetMetaData::new(footer.metadata.clone()));
+            let entry = CachedFileMetadataEntry::new(footer.object.clone(), metadata);
+            cache.put(&footer.object.location, entry);
         }
-        let parts = Arc::new(parts_beside(before.as_deref(), url, objects, session).await?);
-        known.keep(name, &parts);
         Ok(Self::of(parts))
     }
 

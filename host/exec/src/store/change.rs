@@ -77,7 +77,7 @@ pub struct Rewritten {
 pub struct CompactOptions {
     /// True if all new parts have a [resident form](super::AddOptions::resident). Otherwise those have one
     /// that are made of parts most of whose text has one.
-    pub resident: bool,
+    pub(super) resident: bool,
 }
 
 impl CompactOptions {
