@@ -1,6 +1,5 @@
 //! Inputs that are read from start to end, cut into partitions of whole lines.
 
-#[cfg(feature = "store")]
 use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +10,6 @@ use warpath_core::error::{Error, InputError};
 use warpath_shared::units::ByteOffset;
 
 use super::buffers::Buffers;
-#[cfg(feature = "store")]
 use super::decoded::Decoded;
 use super::feed::{Feed, Filled};
 use super::text::{BYTE_ORDER_MARK, Text};
@@ -39,7 +37,6 @@ enum State {
 
 impl Sequence {
     /// Text that is read from start to end, and never waits.
-    #[cfg(feature = "store")]
     pub fn of_text(name: Arc<str>, reader: impl Read + Send + 'static) -> Self {
         let decoded = Decoded::plain(name.to_string(), reader);
         Self::new(name, Feed::Direct(decoded))
@@ -50,7 +47,6 @@ impl Sequence {
     }
 
     /// Sets whether the input begins a text. Otherwise a byte order mark is a part of its first line.
-    #[cfg(feature = "store")]
     pub fn with_mark(self, is_begin: bool) -> Self {
         Self { is_begin, ..self }
     }
