@@ -171,7 +171,10 @@ fn sessions_share_the_footers_of_parts() {
     let (rows, footer) = read(query);
     assert_eq!(rows, ["2000 0 1999"]);
     assert!(footer > 0);
-    assert_eq!(read(query), (rows, 0));
+    // The greatest value of a member of an object needs the member's pages, and no footer.
+    let (again, pages) = read(query);
+    assert!(again == rows && pages < footer / 100, "{again:?}, {pages} of {footer}");
+    assert_eq!(read("SELECT count(*), min(id), max(id) FROM STORE"), (vec!["2000 0 1999".to_owned()], 0));
     let (rows, _) = read("SELECT data['kind'] AS k, count(*) FROM STORE WHERE id > 99 GROUP BY k ORDER BY k");
     assert_eq!(rows.len(), 5);
     // Another version has another column.
