@@ -266,7 +266,7 @@ fn load_part(
                 segment.map_err(|error| failed(error.to_string()))?
             }
         };
-        room.take(segment.bytes() - taken)?;
+        room.take(segment.bytes().saturating_sub(taken))?;
         Ok::<_, Error>(segment)
     };
     let made = pool::map(forms.into_iter().enumerate().collect(), make);
