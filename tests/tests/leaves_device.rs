@@ -7,9 +7,12 @@ use anyhow::{Context, Result};
 use warpath::aggregate::DEFAULT_MEMORY;
 use warpath::{Engine, Predicate, Query, Source};
 use warpath_answer::backend::Backend;
-use warpath_core::leaves::LeafForm;
+use warpath_core::leaves::{LeafDevice, LeafForm};
 use warpath_cpu::Cpu;
-use warpath_device::Together;
+use warpath_device::{DeviceLeaves, Together};
+use warpath_part::text::Shredder;
+use warpath_resident::aggregate::{Aggregate, First, GroupColumn, group_on};
+use warpath_resident::{DeviceTable, Dictionaries, Question, Segment};
 use warpath_tests::emulated::Emulated;
 use warpath_tests::leaves::{lines, suite, suite_in};
 use warpath_tests::random::Rng;
@@ -18,6 +21,37 @@ use warpath_tests::random::Rng;
 fn the_kernels_answer_as_the_host() -> Result<()> {
     suite(&Emulated::default(), 1, 8, 300)?;
     suite(&Emulated::default(), 2, 1, 3000)
+}
+
+/// The first groups of values that are as far from each other as integers can be.
+#[test]
+fn the_first_groups_of_far_values_are_found() -> Result<()> {
+    let line = |user: i128| {
+        let at = i128::from(i64::MIN) + 10 + user * i128::from(i64::MAX / 50);
+        format!("{{\"user\":\"u{user}\",\"at\":{at}}}\n")
+    };
+    // The last of the hundred values is the one before the greatest.
+    let mut text: String = (0..99).map(line).collect();
+    text += &format!("{{\"user\":\"u99\",\"at\":{}}}\n", i64::MAX - 1);
+    let text = text.repeat(3);
+    let mut shredder = Shredder::new();
+    let group = shredder.shred(text.as_bytes())?;
+    let segment = Segment::of(shredder.tree(), &group, text.as_bytes(), &Dictionaries::default())?;
+    let device: Arc<dyn LeafDevice> = Arc::new(DeviceLeaves::new(Emulated::default()));
+    let segments = [&segment];
+    let table = DeviceTable::load(&device, &segments)?.context("a table")?;
+    let path = |name: &str| vec![name.as_bytes().to_vec()];
+    let columns = [GroupColumn { path: path("user"), derive: None, unit: None }];
+    let some = "$.user in ('u0', 'u7', 'u50', 'u99')";
+    let question = Question::new(Predicate::parse(some)?.exact_condition().context("a condition")?);
+    for (count, is_descending) in [(1, false), (4, false), (3, true), (4, true)] {
+        let first = First { count, value: 0, minus: None, divide: 1, is_descending };
+        let least = [Aggregate::Least(path("at"))];
+        let found = group_on(&[(&table, &segments)], Some(&question), &columns, &least, Some(&first))?;
+        let found = found.context("the device has the groups")?;
+        assert!((count as usize..=4).contains(&found.len), "{count}: {found:?}");
+    }
+    Ok(())
 }
 
 /// Tables on several devices have the groups of one.

@@ -287,13 +287,14 @@ impl<A: Accelerator> State<A> {
                 all >= wanted
             });
             let Some(part) = part else { break };
-            let last = begin + ((part as u64) << shift) + ((1 << shift) - 1);
-            let last = last.min(end);
+            // The last part may reach beyond the greatest number.
+            let first = begin + ((part as u64) << shift);
+            let last = first.saturating_add((1 << shift) - 1).min(end);
             if shift == 0 || all <= FEW_GROUPS.max(wanted.saturating_mul(2)) {
                 let is_part = all <= grouping.groups / 2;
                 return Ok(is_part.then_some(Ranks { last, count: all }));
             }
-            (begin, end) = (begin + ((part as u64) << shift), last);
+            (begin, end) = (first, last);
         }
         Ok(None)
     }

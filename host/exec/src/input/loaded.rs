@@ -118,7 +118,8 @@ impl LoadedInput {
                 let begins_within = contents.begins_within;
                 (Box::new(LoadedText::new(contents)), begins_within)
             }
-            Form::Kept(kept) => (Box::new(KeptLines::new(kept)), false),
+            // A byte order mark before the text was left out when it was indexed.
+            Form::Kept(kept) => (Box::new(KeptLines::new(kept)), true),
         }
     }
 

@@ -59,7 +59,7 @@ pub(super) fn is_in(part: &Reader) -> Result<bool, PartError> {
 /// The resident form of a group; `None` if the part has none of this version.
 ///
 /// # Errors
-/// Those of [`Reader::section`], and [`PartError::Invalid`] for a form that no group has.
+/// The errors of [`Reader::section`], and [`PartError::Invalid`] for a form that no group has.
 pub(crate) fn read(part: &Reader, group: usize) -> Result<Option<Stored>, PartError> {
     let section = |name| part.section(group, name);
     let (Some(size), Some(bytes)) = (part.size(group), section(RESIDENT)?) else { return Ok(None) };
