@@ -75,8 +75,8 @@ pub struct Rewritten {
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct CompactOptions {
-    /// True if all new parts have a [resident form](super::AddOptions::resident). Otherwise a new part has one
-    /// if most of the text of its old parts has one.
+    /// True if all new parts have a [resident form](super::AddOptions::resident). Otherwise a new part has
+    /// one if most of the text of its old parts has one.
     pub(super) resident: bool,
 }
 
