@@ -23,7 +23,7 @@ use crate::input::{
     Buffers, Contents, Identity, OpenedSource, Placed, Source, Text, begins_within, text_of_group,
 };
 use crate::resident::{Loaded, LoadedInputs};
-use crate::store::resident;
+use crate::store::{resident, schema_of};
 use crate::stream::{EachValue, Ordered};
 use crate::trace::Operation;
 
@@ -214,7 +214,8 @@ fn load(
         Source::Loaded(ref input) if let Some(contents) = input.contents() => {
             room.take(contents.memory())?;
             let (segments, begins_within) = (contents.segments.clone(), contents.begins_within);
-            Ok(Contents { name, identity: None, segments, table: None, begins_within })
+            let schema = contents.schema.clone();
+            Ok(Contents { name, identity: None, segments, table: None, begins_within, schema })
         }
         source if source.is_stored() => match source.open(pool::cores())? {
             OpenedSource::Stored(part) => load_part(part.reader(), name, dictionaries, room),
@@ -278,7 +279,9 @@ fn load_part(
         segments.push(Arc::new(Placed::new(segment, offset, first)));
         (offset, first) = (offset + bytes, first + u64::from(rows));
     }
-    Ok(Contents { name, identity: None, segments, table: None, begins_within: begins_within(reader) })
+    let schema = schema_of(reader).map_err(failed)?.map(Arc::new);
+    let begins_within = begins_within(reader);
+    Ok(Contents { name, identity: None, segments, table: None, begins_within, schema })
 }
 
 /// Loads text, whose first line has the number `first` in its input.
@@ -315,5 +318,5 @@ fn load_text(
         segments.push(Arc::new(Placed::new(segment, offset, first)));
         first += rows;
     }
-    Ok(Contents { name, identity: None, segments, table: None, begins_within: true })
+    Ok(Contents { name, identity: None, segments, table: None, begins_within: true, schema: None })
 }

@@ -66,10 +66,25 @@ impl Dictionary {
     /// the strings may have been added then.
     #[must_use]
     pub fn add_all<'a>(&self, strings: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u32>> {
-        // Other threads add strings meanwhile.
         let hashed: Vec<_> = strings.map(|string| (hash(string), string)).collect();
-        let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        hashed.into_iter().map(|string| all.add(string)).collect()
+        let (mut codes, mut new) = (Vec::with_capacity(hashed.len()), Vec::new());
+        // Most strings are known from other segments, and threads look for these at the same time.
+        let known = self.read();
+        for (at, (of_string, string)) in hashed.iter().enumerate() {
+            let code = known.0.find_hashed(*of_string, string);
+            codes.push(code.unwrap_or_default());
+            if code.is_none() {
+                new.push(at);
+            }
+        }
+        drop(known);
+        if !new.is_empty() {
+            let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
+            for at in new {
+                codes[at] = all.add(hashed[at])?;
+            }
+        }
+        Some(codes)
     }
 
     /// The strings. Additions wait until the result is dropped.

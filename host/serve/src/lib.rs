@@ -58,6 +58,8 @@ pub fn main() -> ExitCode {
     let args = Args::parse();
     let ui = Ui::of(&args.messages);
     #[cfg(unix)]
+    memory::share_heaps();
+    #[cfg(unix)]
     // A failure is no error here: the program then aborts all the same, without the message.
     let _ = memory::end_if_none_is_left("`--questions N` and `--memory SIZE` limit what questions take");
     match connections::serve(args, &ui) {

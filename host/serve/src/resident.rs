@@ -15,6 +15,10 @@ use warpath::{DeviceChoice, Engine, Error, Loaded, Source};
 /// The state of a file.
 type State = (u64, Option<SystemTime>);
 
+/// The bytes of new inputs from which on free memory is returned to the system.
+#[cfg(unix)]
+const MUCH: u64 = 16 << 20;
+
 /// The inputs in memory.
 pub struct Resident {
     /// Loads inputs; `None` if nothing is loaded.
@@ -95,8 +99,16 @@ impl Resident {
             paths.get(name).into_iter().for_each(&mut leave_out);
             left_out.push(LeftOut { name: name.to_owned(), why: error.chain() });
         };
-        let renewed = self.current().renewed_as_far(engine, lines, &mut skip);
+        let before = self.current();
+        let renewed = before.renewed_as_far(engine, lines, &mut skip);
+        #[cfg(unix)]
+        let is_much = renewed.memory() > before.memory() + MUCH;
         *self.version.write().unwrap_or_else(PoisonError::into_inner) = renewed;
+        #[cfg(unix)]
+        if is_much {
+            // Loading took more than what stays.
+            warpath_terminal::memory::return_free();
+        }
         self.versions.fetch_add(1, Ordering::Release);
         left_out
     }

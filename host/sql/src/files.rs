@@ -21,11 +21,13 @@ use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Schema, SchemaRef}
 use datafusion::catalog::{Session, TableProvider};
 use datafusion::common::stats::Precision;
 use datafusion::common::{DFSchema, Result, ScalarValue, plan_datafusion_err, plan_err};
+use datafusion::config::ConfigOptions;
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::listing::PartitionedFile;
 use datafusion::datasource::listing::helpers::{expr_applicable_for_cols, filter_partitioned_file};
 use datafusion::datasource::physical_plan::{
-    FileGroup, FileScanConfigBuilder, FileSource, wrap_partition_type_in_dict, wrap_partition_value_in_dict,
+    FileGroup, FileScanConfig, FileScanConfigBuilder, FileSource, wrap_partition_type_in_dict,
+    wrap_partition_value_in_dict,
 };
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::execution::object_store::ObjectStoreUrl;
@@ -186,16 +188,25 @@ impl FilesScan<'_> {
             let schema = datafusion::physical_plan::project_schema(schema, projection)?;
             return Ok(Arc::new(EmptyExec::new(schema)));
         }
-        let groups = FileGroup::new(self.files).split_files(session.config().target_partitions());
-        let (groups, statistics) = compute_all_files_statistics(groups, schema.clone(), true, self.is_part)?;
         let config = FileScanConfigBuilder::new(self.store, self.source)
-            .with_file_groups(groups)
-            .with_statistics(statistics)
             .with_projection_indices(projection.cloned())?
-            .with_limit(limit)
-            .build();
+            .with_limit(limit);
+        let config = of_files(config, self.files, self.is_part, schema, session.config_options())?;
         format.create_physical_plan(session, config).await
     }
+}
+
+/// The scan of some files. `is_part` is true if the table has other rows.
+pub fn of_files(
+    config: FileScanConfigBuilder,
+    files: Vec<PartitionedFile>,
+    is_part: bool,
+    schema: &SchemaRef,
+    options: &ConfigOptions,
+) -> Result<FileScanConfig> {
+    let groups = FileGroup::new(files).split_files(options.execution.target_partitions);
+    let (groups, statistics) = compute_all_files_statistics(groups, schema.clone(), true, is_part)?;
+    Ok(config.with_file_groups(groups).with_statistics(statistics).build())
 }
 
 /// The number of the first files that have a number of records.

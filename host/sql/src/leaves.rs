@@ -42,20 +42,28 @@ use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::aggregates::AggregateExec;
 use warpath::Loaded;
 
-use below::LoadedFiles;
+use crate::parts;
 
-/// The rule that evaluates queries on leaves.
-pub struct OnLeaves {
-    /// The inputs as they are loaded now.
-    loaded: Arc<dyn Fn() -> Loaded + Send + Sync>,
-}
+pub use below::LoadedFiles;
 
-impl OnLeaves {
-    /// The rule for inputs that `loaded` returns.
+/// The inputs in memory, which may be others at each call.
+#[derive(Clone)]
+pub struct InMemory(Arc<dyn Fn() -> Loaded + Send + Sync>);
+
+impl InMemory {
+    /// The inputs that `loaded` returns.
     pub fn new(loaded: Arc<dyn Fn() -> Loaded + Send + Sync>) -> Self {
-        Self { loaded }
+        Self(loaded)
+    }
+
+    /// The inputs that are loaded now.
+    pub fn now(&self) -> Loaded {
+        (self.0)()
     }
 }
+
+/// The rule that evaluates queries on leaves.
+pub struct OnLeaves(pub InMemory);
 
 impl Debug for OnLeaves {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -72,11 +80,12 @@ impl PhysicalOptimizerRule for OnLeaves {
         true
     }
 
-    fn optimize(&self, plan: Arc<dyn ExecutionPlan>, _: &ConfigOptions) -> Result<Arc<dyn ExecutionPlan>> {
-        let loaded = LoadedFiles::of(&(self.loaded)());
-        if loaded.is_empty() {
-            return Ok(plan);
-        }
+    fn optimize(
+        &self,
+        plan: Arc<dyn ExecutionPlan>,
+        options: &ConfigOptions,
+    ) -> Result<Arc<dyn ExecutionPlan>> {
+        let loaded = LoadedFiles::of(&self.0.now());
         let replaced = plan.transform_down(|plan| {
             let aggregate = plan.downcast_ref::<AggregateExec>();
             if let Some(exec) = aggregate.and_then(|last| aggregate::on_leaves(last, &loaded)) {
@@ -90,6 +99,13 @@ impl PhysicalOptimizerRule for OnLeaves {
         let replaced = replaced.data()?.transform_down(|plan| {
             Ok(match first::bounded(&plan)? {
                 Some(plan) => Transformed::yes(plan),
+                None => Transformed::no(plan),
+            })
+        });
+        // What is left reads files.
+        let replaced = replaced.data()?.transform_down(|plan| {
+            Ok(match parts::compared(&plan, options)? {
+                Some(plan) => Transformed::new(plan, true, TreeNodeRecursion::Jump),
                 None => Transformed::no(plan),
             })
         });

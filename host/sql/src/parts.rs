@@ -17,7 +17,8 @@ use std::sync::{Arc, OnceLock};
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
 use datafusion::catalog::{Session, TableProvider};
-use datafusion::common::Result;
+use datafusion::common::{Result, exec_err};
+use datafusion::config::ConfigOptions;
 use datafusion::datasource::file_format::FileFormat;
 use datafusion::datasource::file_format::parquet::ParquetFormat;
 use datafusion::datasource::listing::PartitionedFile;
@@ -25,6 +26,8 @@ use datafusion::datasource::physical_plan::parquet::metadata::{CachedParquetMeta
 use datafusion::datasource::physical_plan::parquet::{
     ParquetAccessPlan, RowGroupAccess, transform_schema_to_view,
 };
+use datafusion::datasource::physical_plan::{FileGroup, FileScanConfig, FileScanConfigBuilder};
+use datafusion::datasource::source::DataSourceExec;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::error::DataFusionError;
 use datafusion::execution::cache::cache_manager::CachedFileMetadataEntry;
@@ -32,15 +35,17 @@ use datafusion::execution::object_store::ObjectStoreUrl;
 use datafusion::logical_expr::{Expr, TableProviderFilterPushDown, TableType};
 use datafusion::parquet::file::metadata::PageIndexPolicy;
 use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::empty::EmptyExec;
 use futures::{StreamExt, TryStreamExt};
 use object_store::{ObjectMeta, ObjectStore};
 use warpath::InputError;
 use warpath_exec::store::KEY;
 
 use crate::engines::external;
-use crate::files::{FilesScan, enough};
+use crate::files::{FilesScan, enough, of_files};
 use crate::groups::GroupCondition;
 use crate::known::{Footer, KnownParts, Part, Parts};
+use crate::leaves::{InMemory, LoadedFiles};
 use crate::stores::named;
 
 /// The bytes at the end of a file that are read first. Most footers have fewer.
@@ -140,18 +145,27 @@ impl PartsTable {
         }
     }
 
+    /// True if the session has the leaves of all files in memory.
+    fn is_loaded(&self, session: &dyn Session) -> bool {
+        let Some(in_memory) = session.config().get_extension::<InMemory>() else { return false };
+        let files = LoadedFiles::of(&in_memory.now());
+        self.parts.all.iter().all(|part| files.input(&part.footer.object).is_some())
+    }
+
     fn of(parts: Arc<Parts>) -> Self {
         Self { parts, format: ParquetFormat::default().with_metadata_size_hint(Some(LAST)) }
     }
+}
 
+impl Parts {
     /// The files, without the rows that a condition excludes by bounds. Returns also whether there are such.
+    /// The indexes of `at_once` files are read at a time.
     async fn files(
         &self,
         condition: Option<&GroupCondition>,
-        session: &dyn Session,
+        store: &Arc<dyn ObjectStore>,
+        at_once: usize,
     ) -> Result<(Vec<PartitionedFile>, bool)> {
-        let store = session.runtime_env().object_store(&self.parts.url)?;
-        let at_once = session.config_options().execution.meta_fetch_concurrency.get();
         let access = |part| {
             let store = store.clone();
             async move {
@@ -161,10 +175,10 @@ impl PartsTable {
                 }
             }
         };
-        let accesses: Vec<_> = self.parts.all.iter().map(access).collect();
+        let accesses: Vec<_> = self.all.iter().map(access).collect();
         let accesses: Vec<_> = futures::stream::iter(accesses).buffered(at_once).try_collect().await?;
         let (mut files, mut is_part) = (Vec::new(), false);
-        for (part, access) in self.parts.all.iter().zip(accesses) {
+        for (part, access) in self.all.iter().zip(accesses) {
             let mut file = PartitionedFile::from(part.footer.object.clone());
             if access.iter().any(|group| !matches!(group, RowGroupAccess::Scan)) {
                 is_part = true;
@@ -173,7 +187,7 @@ impl PartsTable {
                 }
                 file = file.with_extension(ParquetAccessPlan::new(access));
             }
-            file = file.with_statistics(self.parts.statistics(part)?);
+            file = file.with_statistics(self.statistics(part)?);
             files.push(file);
         }
         Ok((files, is_part))
@@ -189,8 +203,41 @@ impl PartsTable {
         let Footer { object, metadata, .. } = &*part.footer;
         let may_hold = condition.may_hold(metadata)?;
         let access = condition.access(metadata, &may_hold, store, object).await;
-        access.map_err(|error| of_file(&shown(&self.parts.url, object), error))
+        access.map_err(|error| of_file(&shown(&self.url, object), error))
     }
+}
+
+/// A condition whose bounds are compared once it is known that files are read: leaves in memory may answer
+/// without them. It is an extension of all files of a scan.
+struct Later {
+    parts: Arc<Parts>,
+    condition: GroupCondition,
+    store: Arc<dyn ObjectStore>,
+}
+
+/// The scan without the rows that its condition excludes by bounds, if these were not compared yet.
+///
+/// # Errors
+/// The errors of reading the indexes of pages.
+pub fn compared(
+    plan: &Arc<dyn ExecutionPlan>,
+    options: &ConfigOptions,
+) -> Result<Option<Arc<dyn ExecutionPlan>>> {
+    let Some(source) = plan.downcast_ref::<DataSourceExec>() else { return Ok(None) };
+    let Some(scan) = source.data_source().downcast_ref::<FileScanConfig>() else { return Ok(None) };
+    let mut files = scan.file_groups.iter().flat_map(FileGroup::files);
+    let Some(later) = files.find_map(|file| file.extension::<Arc<Later>>()) else { return Ok(None) };
+    // The files are of this machine. Another thread reads them, because this one may belong to a runtime that
+    // waits for it.
+    let read = || futures::executor::block_on(later.parts.files(Some(&later.condition), &later.store, 1));
+    let read = std::thread::scope(|scope| scope.spawn(read).join());
+    let (files, _) = read.unwrap_or_else(|_| exec_err!("the thread that reads bounds of pages panicked"))?;
+    if files.is_empty() {
+        return Ok(Some(Arc::new(EmptyExec::new(plan.schema()))));
+    }
+    let config = FileScanConfigBuilder::from(scan.clone());
+    let config = of_files(config, files, true, later.parts.schema.table_schema(), options)?;
+    Ok(Some(DataSourceExec::from_data_source(config)))
 }
 
 /// Reads the footers of files, other than those that were read before.
@@ -267,7 +314,17 @@ impl TableProvider for PartsTable {
         limit: Option<usize>,
     ) -> Result<Arc<dyn ExecutionPlan>> {
         let condition = GroupCondition::of(filters, self.parts.schema.file_schema(), session);
-        let (mut files, mut is_part) = self.files(condition.as_ref(), session).await?;
+        let store = session.runtime_env().object_store(&self.parts.url)?;
+        let at_once = session.config_options().execution.meta_fetch_concurrency.get();
+        let (mut files, mut is_part) = match condition {
+            Some(condition) if self.is_loaded(session) => {
+                let all = self.parts.files(None, &store, at_once).await?.0.into_iter();
+                let later = Arc::new(Later { parts: self.parts.clone(), condition, store });
+                // Rows are excluded later.
+                (all.map(|file| file.with_extension(later.clone())).collect(), true)
+            }
+            condition => self.parts.files(condition.as_ref(), &store, at_once).await?,
+        };
         if let (Some(limit), true) = (limit, filters.is_empty()) {
             let count = enough(&files, limit);
             is_part |= count < files.len();

@@ -16,7 +16,7 @@ use crate::arrows::Arrows;
 use crate::engines::Engines;
 use crate::format::{EXTENSIONS, WarpathFormatFactory};
 use crate::functions;
-use crate::leaves::OnLeaves;
+use crate::leaves::{InMemory, OnLeaves};
 use crate::options::Options;
 use crate::report::Report;
 use crate::semi::DistinctKeys;
@@ -58,10 +58,14 @@ impl Options {
         report: &Arc<Report>,
         loaded: Arc<dyn Fn() -> Loaded + Send + Sync>,
     ) -> Result<SessionContext, DataFusionError> {
-        self.context_by(report, |builder| {
+        self.context_by(report, |mut builder| {
             let mut rules = PhysicalOptimizer::new().rules;
             // Before the rules that put exchanges between operators, and projections into scans.
-            rules.insert(0, Arc::new(OnLeaves::new(loaded)));
+            let in_memory = InMemory::new(loaded);
+            rules.insert(0, Arc::new(OnLeaves(in_memory.clone())));
+            if let Some(config) = builder.config() {
+                config.set_extension(Arc::new(in_memory));
+            }
             builder.with_physical_optimizer_rules(rules)
         })
     }

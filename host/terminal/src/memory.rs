@@ -75,6 +75,26 @@ pub fn end_if_none_is_left(help: &'static str) -> io::Result<()> {
     unsafe { low_level::register(SIGABRT, end) }.map(drop)
 }
 
+/// Lets the threads of the process share its heaps: one for each core at most. The C library of GNU would
+/// make eight for each core, and each keeps memory that is free. Other C libraries have no such setting.
+pub fn share_heaps() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    {
+        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+        // SAFETY: the function changes a setting of the allocator, which has a lock of its own.
+        unsafe { libc::mallopt(libc::M_ARENA_MAX, cores.clamp(2, 1024) as libc::c_int) };
+    }
+}
+
+/// Returns free memory to the system, as far as the C library can. It takes milliseconds.
+pub fn return_free() {
+    #[cfg(all(target_os = "linux", target_env = "gnu"))]
+    // SAFETY: the function changes only memory that is free, and has locks of its own.
+    unsafe {
+        libc::malloc_trim(0)
+    };
+}
+
 /// The handler of SIGABRT. Returns if the cause is another one.
 fn end() {
     let bytes = FAILED.load(Ordering::Relaxed);

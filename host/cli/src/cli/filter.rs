@@ -3,7 +3,7 @@
 mod answers;
 mod watch;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -21,7 +21,7 @@ use super::failure::Failure;
 use super::files;
 use super::files::text_bytes;
 use super::out::{self, Out};
-use super::reasons::{self, Records};
+use super::reasons::{self, Readable, Records};
 use super::rejects::{self, Rejects};
 use super::run::{check_times, excerpt, table};
 use super::served;
@@ -178,11 +178,11 @@ impl Without {
         Self { matched, documents: Records::default(), is_partial: false }
     }
 
-    /// Takes the documents that are looked at from files, because parts of documents are read. Without a
-    /// file, there are none.
-    fn read_later(&mut self, files: Vec<PathBuf>) {
+    /// Takes the documents that are looked at from inputs, because parts of documents are read. Without an
+    /// input, there are none.
+    fn read_later(&mut self, inputs: Vec<Readable>) {
         self.is_partial = true;
-        self.documents.read_later(files);
+        self.documents.read_later(inputs);
     }
 
     fn add(&mut self, filtered: &Filtered) {
@@ -272,7 +272,7 @@ impl Filter<'_> {
             while let Some(source) = sources.next_if(|source| documents(self.args.input, source) == kind) {
                 same.push(source);
             }
-            let files = reasons::files_of(&same);
+            let again = Readable::of(&same);
             let mut input = self.engine.input(same);
             if let Some(only) = &self.only {
                 input = input.matching(only);
@@ -285,7 +285,7 @@ impl Filter<'_> {
                 _ => input.filter(&self.standing, kind),
             };
             if let (Some(without), Some(_)) = (&mut self.without, run.plan().part_columns()) {
-                without.read_later(files);
+                without.read_later(again);
             }
             let told = self.tell(&mut run, kind, answers, progress);
             self.done.add(&run);

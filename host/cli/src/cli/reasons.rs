@@ -11,13 +11,14 @@
 mod lookup;
 mod why;
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use warpath::schema::SchemaTree;
 use warpath::store::Store;
-use warpath::{Batch, Engine, OnError, Predicate, Program, Query, Source};
+use warpath::{Batch, Engine, LoadedInput, OnError, Predicate, Program, Query, Source};
 use warpath_core::diagnostic::QueryError;
 use warpath_exec::stream::Sampler;
 use warpath_lang::jsonpath::visit::{Subexpression, visit, visit_segments};
@@ -48,14 +49,14 @@ pub struct Records {
     sampler: Arc<Sampler>,
     /// Whole lines each.
     texts: Vec<Vec<u8>>,
-    /// The files whose records are looked at after the run, in place of the copied ones: all records of
-    /// stores, which know their schema, or the first ones.
-    files: Vec<PathBuf>,
+    /// The inputs whose records are looked at after the run, in place of the copied ones: all records of
+    /// parts of stores, which know their schema, or the first ones.
+    inputs: Vec<Readable>,
 }
 
 impl Default for Records {
     fn default() -> Self {
-        Self { sampler: Arc::new(Sampler::new(MOST_BYTES)), texts: Vec::new(), files: Vec::new() }
+        Self { sampler: Arc::new(Sampler::new(MOST_BYTES)), texts: Vec::new(), inputs: Vec::new() }
     }
 }
 
@@ -74,9 +75,9 @@ impl Records {
         }
     }
 
-    /// Takes the records from files, which are read when they are looked at.
-    pub fn read_later(&mut self, files: Vec<PathBuf>) {
-        self.files.extend(files);
+    /// Takes the records from inputs, which are read when they are looked at.
+    pub fn read_later(&mut self, inputs: Vec<Readable>) {
+        self.inputs.extend(inputs);
     }
 
     /// The schema of the records, or of all records of a store; `None` if there is none, or if it cannot
@@ -86,30 +87,30 @@ impl Records {
         let is_known = known.is_some();
         let tree = known.or_else(|| self.read())?;
         let records = tree.records();
-        let is_all = match self.files.is_empty() {
+        let is_all = match self.inputs.is_empty() {
             true => self.sampler.has_all(),
             false => is_known || records < MOST_RECORDS,
         };
         (records > 0).then_some((tree, Scope { records, is_all }))
     }
 
-    /// The schema of all records, if each file is a part of a store and has its own.
+    /// The schema of all records, if each input is a part of a store and has its own.
     fn known(&self) -> Option<SchemaTree> {
-        let mut parts = self.files.iter().map(|file| Store::open(file).ok()?.known_schema());
-        let mut tree = parts.next()??;
-        for part in parts {
-            tree.merge(&part?);
+        let mut inputs = self.inputs.iter();
+        let mut tree = inputs.next()?.known_schema()?.into_owned();
+        for input in inputs {
+            tree.merge(&*input.known_schema()?);
         }
         Some(tree)
     }
 
     fn read(&self) -> Option<SchemaTree> {
         let engine = served::limited(Engine::builder().on_error(OnError::Skip).workers(1)).build().ok()?;
-        let mut parts = match self.files.is_empty() {
+        let mut parts = match self.inputs.is_empty() {
             true => engine.bytes(self.texts.join(&b'\n')).schema(None),
             false => {
-                let files = self.files.iter().cloned().map(Source::File);
-                engine.input(files.collect()).schema(Some(MOST_RECORDS))
+                let sources = self.inputs.iter().cloned().map(Readable::source);
+                engine.input(sources.collect()).schema(Some(MOST_RECORDS))
             }
         };
         parts = parts.keeping_names(true);
@@ -118,15 +119,38 @@ impl Records {
     }
 }
 
-/// The files that some inputs are; none if one of them is no file.
-pub fn files_of(sources: &[Source]) -> Vec<PathBuf> {
-    let path = |source: &Source| match source {
-        Source::File(path) => Some(path.clone()),
-        // An input that a server keeps in memory has the name of its file.
-        Source::Loaded(input) => Some(PathBuf::from(input.name())).filter(|path| path.is_file()),
-        _ => None,
-    };
-    sources.iter().map(path).collect::<Option<_>>().unwrap_or_default()
+/// An input that can be read again.
+#[derive(Clone)]
+pub enum Readable {
+    File(PathBuf),
+    Loaded(LoadedInput),
+}
+
+impl Readable {
+    /// Some inputs; none if one of them can be read only once.
+    pub fn of(sources: &[Source]) -> Vec<Self> {
+        let input = |source: &Source| match source {
+            Source::File(path) => Some(Self::File(path.clone())),
+            Source::Loaded(input) => Some(Self::Loaded(input.clone())),
+            _ => None,
+        };
+        sources.iter().map(input).collect::<Option<_>>().unwrap_or_default()
+    }
+
+    fn source(self) -> Source {
+        match self {
+            Self::File(path) => Source::File(path),
+            Self::Loaded(input) => Source::Loaded(input),
+        }
+    }
+
+    /// The schema of all records, if the input is a part of a store and has one.
+    fn known_schema(&self) -> Option<Cow<'_, SchemaTree>> {
+        match self {
+            Self::File(path) => Store::open(path).ok()?.known_schema().map(Cow::Owned),
+            Self::Loaded(input) => input.known_schema().map(Cow::Borrowed),
+        }
+    }
 }
 
 /// The paths of a run, the number of matches of each path, and some records.
@@ -151,15 +175,15 @@ impl Reasons {
         Self { queries, counts, defaults, records: Records::default(), of_elements, is_stopped: false }
     }
 
-    /// Takes the records from files, of which most was left unread.
-    pub fn of_files(mut self, files: Vec<PathBuf>) -> Self {
-        self.records.read_later(files);
+    /// Takes the records from inputs, of which most was left unread.
+    pub fn of_inputs(mut self, inputs: Vec<Readable>) -> Self {
+        self.records.read_later(inputs);
         self
     }
 
-    /// The bound on the records that workers copy; `None` if the records are those of a file.
+    /// The bound on the records that workers copy; `None` if the records are those of inputs.
     pub fn sampler(&self) -> Option<Arc<Sampler>> {
-        self.records.files.is_empty().then(|| self.records.sampler.clone())
+        self.records.inputs.is_empty().then(|| self.records.sampler.clone())
     }
 
     /// Adds the counts and the copied records of a batch.

@@ -22,7 +22,7 @@ use super::engines::builder;
 use super::failure::Failure;
 use super::files::{Recognised, for_paths, text_bytes};
 use super::out::Out;
-use super::reasons::{self, Reasons};
+use super::reasons::{self, Readable, Reasons};
 use super::rejects::{self, Reject, Rejects};
 use super::statistics::{self, Statistics};
 use super::written::Written;
@@ -166,7 +166,7 @@ pub fn consume(
     let is_shown = out.is_terminal() && needs.prints_meanwhile;
     let mut progress = Progress::new(args.report.progress.progress, text_bytes(&sources), is_shown);
     let mut reasons = (!ui.is_quiet()).then(|| Reasons::new(&program, args.of_elements));
-    let files = reasons::files_of(&sources);
+    let again = Readable::of(&sources);
     let recognised = Recognised::of(&sources);
     reasons::report_patterns(&program, predicate.as_ref(), ui);
     let mut input = prepared(engine.input(sources), predicate.as_ref(), &needs);
@@ -183,7 +183,7 @@ pub fn consume(
     // store.
     let is_partial = answers.plan().index().is_some() || answers.plan().part_columns().is_some();
     if is_partial {
-        reasons = reasons.filter(|_| !files.is_empty()).map(|reasons| reasons.of_files(files));
+        reasons = reasons.filter(|_| !again.is_empty()).map(|reasons| reasons.of_inputs(again));
     }
     let early = answers.early();
     let mut skipped = Skipped { count: early.skipped, first: early.first.clone() };

@@ -17,6 +17,8 @@ use std::time::SystemTime;
 #[cfg(feature = "store")]
 use warpath_resident::{DeviceTable, Segment};
 use warpath_shared::units::Level;
+#[cfg(feature = "store")]
+use warpath_store::schema::SchemaTree;
 
 use super::sequence::Sequence;
 #[cfg(feature = "store")]
@@ -173,6 +175,14 @@ impl LoadedInput {
     #[doc(hidden)]
     pub fn segments(&self) -> impl Iterator<Item = &Segment> {
         self.contents().into_iter().flat_map(|it| &it.segments).map(|placed| &placed.segment)
+    }
+
+    /// The schema of all lines, with the text 0 in all positions, if it is known without them.
+    // Hidden: the program alone needs it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn known_schema(&self) -> Option<&SchemaTree> {
+        self.contents()?.schema.as_deref()
     }
 
     pub(crate) fn of(contents: Arc<Contents>) -> Self {

@@ -6,7 +6,7 @@ use warpath_answer::answer::Want;
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::{Program, Query};
 use warpath_random::{Rng, cases};
-use warpath_store::schema::{ndjson, rows};
+use warpath_store::schema::{SchemaTree, ndjson, rows};
 
 use super::*;
 use crate::aggregate::DEFAULT_MEMORY;
@@ -332,6 +332,34 @@ fn stores_are_loaded_by_their_parts() {
         refuse_budget(sources());
     }
     assert!(memory.windows(2).all(|pair| pair[0] == pair[1]), "{memory:?}");
+}
+
+/// A part without malformed lines has the schema of its lines, which are not read for it.
+#[test]
+fn parts_know_their_schemas() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("logs.wp");
+    let engine = Engine::builder().build().unwrap();
+    for seed in [1, 2] {
+        let text = text(&mut Rng::new(seed), 300, false) + "\n";
+        let source = Source::Bytes("lines".into(), text.into_bytes().into());
+        Store::add(&path, vec![source], AddOptions::default().group_bytes(3000), &mut |_| {}).unwrap();
+    }
+    let sources = || Source::named(&path, Default::default()).unwrap();
+    let loaded = engine.load(sources()).unwrap();
+    let mut known = loaded.inputs().iter().map(|input| input.known_schema().unwrap().clone());
+    let mut all = known.next().unwrap();
+    known.for_each(|tree| all.merge(&tree));
+    let unnamed = |tree: &SchemaTree| rows(tree, &|_| String::new()).iter().map(ndjson).collect::<Vec<_>>();
+    for input in [loaded.input(&engine), engine.input(sources())] {
+        let mut parts = input.schema(None);
+        let records: u64 = parts.by_ref().map(|part| part.unwrap().records).sum();
+        assert_eq!((records, parts.stats().bytes), (all.records(), 0));
+        assert_eq!(unnamed(&parts.finish().tree), unnamed(&all));
+    }
+    let first = &loaded.inputs()[0];
+    let again = engine.load(vec![Source::Loaded(first.clone())]).unwrap();
+    assert!(again.inputs()[0].known_schema().is_some());
 }
 
 fn refuse_budget(sources: Vec<Source>) {

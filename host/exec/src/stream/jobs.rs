@@ -22,7 +22,7 @@ use crate::input::{
     Source, Text,
 };
 #[cfg(feature = "store")]
-use crate::input::{Contents, KnownSchema, LoadedInput, lines, slice_end};
+use crate::input::{Contents, LoadedInput, lines, slice_end};
 use crate::input::{Extract, FollowedLines, FollowedText, HeldLines, has_compressed_name, whole};
 #[cfg(feature = "store")]
 use crate::input::{Slice, StoredPart};
@@ -438,9 +438,8 @@ fn read_loaded(
 ) -> Cut<'static> {
     let Some(placed) = contents.segments.get(at) else { return Cut::default() };
     if by.is_some_and(|by| by.schema)
-        && let Some(tree) = placed.schema(at == 0 && !contents.begins_within)
+        && let Some(known) = contents.schema_of(at)
     {
-        let known = KnownSchema { lines: placed.segment.rows(), tree: Some(tree) };
         let text = Text::kept(Arc::new([]), placed.offset);
         return Cut { texts: vec![text.with_extract(Extract::Schema(Arc::new(known)))], ..Cut::default() };
     }

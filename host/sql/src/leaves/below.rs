@@ -20,6 +20,7 @@ use datafusion::physical_plan::execution_plan::{
 };
 use datafusion::physical_plan::filter::FilterExec;
 use datafusion::physical_plan::projection::ProjectionExec;
+use object_store::ObjectMeta;
 use object_store::path::Path as Location;
 use warpath::{Loaded, LoadedInput};
 use warpath_answer::nested::is_json_text;
@@ -46,6 +47,13 @@ impl LoadedFiles {
     /// True if nothing is loaded.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The loaded input of a file that has not changed since.
+    pub fn input(&self, file: &ObjectMeta) -> Option<&LoadedInput> {
+        let found = self.0.get(&file.location)?;
+        let is_same = found.size == file.size && SystemTime::from(file.last_modified) == found.modified;
+        is_same.then_some(&found.input)
     }
 
     /// The loaded inputs that are files.
@@ -107,13 +115,8 @@ impl Below {
         }
         let mut inputs = Vec::new();
         for file in scan.file_groups.iter().flat_map(FileGroup::files) {
-            let found = loaded.0.get(&file.object_meta.location)?;
-            let is_same = found.size == file.object_meta.size
-                && SystemTime::from(file.object_meta.last_modified) == found.modified;
-            if !is_same || file.range.is_some() {
-                return None;
-            }
-            inputs.push(found.input.clone());
+            let input = loaded.input(&file.object_meta).filter(|_| file.range.is_none())?;
+            inputs.push(input.clone());
         }
         let fields = scan.file_schema().fields().clone();
         let columns = match scan.file_source.projection() {

@@ -8,6 +8,7 @@ use warpath_resident::{DeviceTable, Segment};
 use warpath_shared::units::ByteOffset;
 use warpath_store::schema::SchemaTree;
 
+use crate::input::KnownSchema;
 use crate::store::schema_of_lines;
 
 /// The contents of an input.
@@ -20,9 +21,25 @@ pub(crate) struct Contents {
     pub table: Option<DeviceTable>,
     /// True if the first line is not the first one of a text: a byte order mark before it is a part of it.
     pub begins_within: bool,
+    /// The schema of all lines, with the text 0 in all positions, if their part has it.
+    pub schema: Option<Arc<SchemaTree>>,
 }
 
 impl Contents {
+    /// The schema of some segment's lines: that of all lines comes with the first segment, if it is known.
+    /// `None` if there is none.
+    pub fn schema_of(&self, segment: usize) -> Option<KnownSchema> {
+        let placed = self.segments.get(segment)?;
+        let lines = placed.segment.rows();
+        match &self.schema {
+            Some(tree) => Some(KnownSchema { lines, tree: (segment == 0).then(|| tree.clone()) }),
+            None => {
+                let tree = placed.schema(segment == 0 && !self.begins_within)?;
+                Some(KnownSchema { lines, tree: Some(tree) })
+            }
+        }
+    }
+
     /// The number of lines.
     pub fn lines(&self) -> u64 {
         self.segments.iter().map(|placed| u64::from(placed.segment.rows())).sum()
@@ -71,7 +88,7 @@ impl Placed {
 
     /// The schema of the lines. It is made once, and then kept. `None` if a line is malformed, or there are
     /// too many names. With `is_begin`, a byte order mark before the first line is no part of it.
-    pub fn schema(&self, is_begin: bool) -> Option<Arc<SchemaTree>> {
+    fn schema(&self, is_begin: bool) -> Option<Arc<SchemaTree>> {
         let make = || {
             let (lines, mut text) = (self.segment.lines(), Vec::new());
             // Damage is reported where the lines are read.
