@@ -1,63 +1,106 @@
 //! The strings of a member, numbered. All segments share the dictionary of a member, so equal strings have
 //! equal codes in all of them. A dictionary only grows: a code is never changed.
+//!
+//! The first strings have the codes from 0 on. The others are divided by their hashes, so that several threads
+//! add strings at the same time. Parts have about as many strings each. A code between the least and the
+//! greatest may therefore have no string, as 4100 here:
+//!
+//! ```text
+//! code     0 1 2 … 4095 │ 4096 4097 4098 4099 … 4127 │ 4128 4129 …
+//! part     the first    │    0    1    2    3 …   31 │    0    1 …
+//! number   0 1 2 … 4095 │    0    0    0    0 …    0 │    1    1 …
+//! ```
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
+use std::array;
+use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock, RwLockReadGuard};
 
 use foldhash::HashMap;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
-use std::hash::BuildHasher;
+
+/// The number of first strings.
+const FIRST: usize = 4096;
+
+/// The number of parts of all other strings; a power of two.
+const PARTS: usize = 32;
 
 /// The strings of one member.
 #[derive(Debug, Default)]
-pub struct Dictionary(RwLock<Strings>);
+pub struct Dictionary {
+    first: RwLock<Strings>,
+    /// The parts of all other strings, once there are such.
+    others: OnceLock<Box<[RwLock<Strings>; PARTS]>>,
+}
 
 /// The strings of a dictionary, while nobody adds to it.
-pub struct Read<'a>(RwLockReadGuard<'a, Strings>);
+pub struct Read<'a> {
+    first: RwLockReadGuard<'a, Strings>,
+    others: Vec<RwLockReadGuard<'a, Strings>>,
+}
 
 #[derive(Debug, Default)]
 struct Strings {
     bytes: Vec<u8>,
     /// The end of each string.
     ends: Vec<u64>,
-    /// The codes, by the hashes of their strings.
-    codes: HashTable<u32>,
+    /// The numbers, by the hashes of their strings.
+    numbers: HashTable<u32>,
 }
 
 fn hash(string: &[u8]) -> u64 {
     FixedState::default().hash_one(string)
 }
 
+/// The part of a string that is none of the first. Tables use the lowest and the highest bits of hashes.
+fn part_of(hash: u64) -> usize {
+    (hash >> 40) as usize % PARTS
+}
+
+/// The code of a string of a part; `None` if there is none.
+fn code_of(part: usize, number: u32) -> Option<u32> {
+    let code = FIRST as u64 + u64::from(number) * PARTS as u64 + part as u64;
+    u32::try_from(code).ok().filter(|code| *code < u32::MAX)
+}
+
 impl Strings {
-    fn get(&self, code: u32) -> &[u8] {
-        let at = code as usize;
-        let begin = at.checked_sub(1).map_or(0, |before| self.ends[before]);
-        &self.bytes[begin as usize..self.ends[at] as usize]
+    fn len(&self) -> usize {
+        self.ends.len()
     }
 
-    fn find(&self, string: &[u8]) -> Option<u32> {
-        self.find_hashed(hash(string), string)
+    /// The string with a number; an empty one if no string has it.
+    fn get(&self, number: usize) -> &[u8] {
+        let Some(end) = self.ends.get(number) else { return &[] };
+        let begin = number.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[begin as usize..*end as usize]
     }
 
-    fn find_hashed(&self, hash: u64, string: &[u8]) -> Option<u32> {
-        self.codes.find(hash, |code| self.get(*code) == string).copied()
+    fn find(&self, hash: u64, string: &[u8]) -> Option<u32> {
+        self.numbers.find(hash, |number| self.get(*number as usize) == string).copied()
     }
 
-    /// The code of a string, which is added if it is new. `None` if all codes are taken.
-    fn add(&mut self, (of_string, string): (u64, &[u8])) -> Option<u32> {
-        if let Some(code) = self.find_hashed(of_string, string) {
-            return Some(code);
+    /// The number of a string, which is added if it is new. `None` if it is new and there are `most` strings.
+    fn add(&mut self, (of_string, string): (u64, &[u8]), most: usize) -> Option<u32> {
+        if let Some(number) = self.find(of_string, string) {
+            return Some(number);
         }
-        let code = u32::try_from(self.ends.len()).ok().filter(|code| *code < u32::MAX)?;
+        let number = u32::try_from(self.len()).ok().filter(|number| (*number as usize) < most)?;
         self.bytes.extend_from_slice(string);
         self.ends.push(self.bytes.len() as u64);
-        let Self { bytes, ends, codes } = self;
-        codes.insert_unique(of_string, code, |code| {
-            let at = *code as usize;
+        let Self { bytes, ends, numbers } = self;
+        numbers.insert_unique(of_string, number, |number| {
+            let at = *number as usize;
             let begin = at.checked_sub(1).map_or(0, |before| ends[before]);
             hash(&bytes[begin as usize..ends[at] as usize])
         });
-        Some(code)
+        Some(number)
+    }
+
+    /// Bytes of memory.
+    fn memory(&self) -> u64 {
+        let Self { bytes, ends, numbers } = self;
+        (bytes.capacity() + ends.capacity() * size_of::<u64>() + numbers.capacity() * 5) as u64
     }
 }
 
@@ -67,21 +110,44 @@ impl Dictionary {
     #[must_use]
     pub fn add_all<'a>(&self, strings: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u32>> {
         let hashed: Vec<_> = strings.map(|string| (hash(string), string)).collect();
-        let (mut codes, mut new) = (Vec::with_capacity(hashed.len()), Vec::new());
-        // Most strings are known from other segments, and threads look for these at the same time.
-        let known = self.read();
-        for (at, (of_string, string)) in hashed.iter().enumerate() {
-            let code = known.0.find_hashed(*of_string, string);
-            codes.push(code.unwrap_or_default());
-            if code.is_none() {
-                new.push(at);
+        let mut codes = vec![0; hashed.len()];
+        let first = self.first.read().unwrap_or_else(PoisonError::into_inner);
+        let is_full = first.len() == FIRST;
+        let mut others: Vec<usize> = (0..hashed.len()).collect();
+        others.retain(|at| match first.find(hashed[*at].0, hashed[*at].1) {
+            Some(code) => {
+                codes[*at] = code;
+                false
             }
+            None => true,
+        });
+        drop(first);
+        if !is_full && !others.is_empty() {
+            let mut first = self.first.write().unwrap_or_else(PoisonError::into_inner);
+            others.retain(|at| match first.add(hashed[*at], FIRST) {
+                Some(code) => {
+                    codes[*at] = code;
+                    false
+                }
+                None => true,
+            });
         }
-        drop(known);
-        if !new.is_empty() {
-            let mut all = self.0.write().unwrap_or_else(PoisonError::into_inner);
-            for at in new {
-                codes[at] = all.add(hashed[at])?;
+        if others.is_empty() {
+            return Some(codes);
+        }
+        let parts = self.others.get_or_init(|| Box::new(array::from_fn(|_| RwLock::default())));
+        let mut of_parts = [const { Vec::new() }; PARTS];
+        others.into_iter().for_each(|at| of_parts[part_of(hashed[at].0)].push(at));
+        // Threads begin with different parts, so that they seldom wait for each other.
+        static BEGIN: AtomicUsize = AtomicUsize::new(0);
+        let begin = BEGIN.fetch_add(PARTS / 4 + 1, Ordering::Relaxed);
+        for part in (0..PARTS).map(|part| (begin + part) % PARTS) {
+            if of_parts[part].is_empty() {
+                continue;
+            }
+            let mut all = parts[part].write().unwrap_or_else(PoisonError::into_inner);
+            for at in &of_parts[part] {
+                codes[*at] = code_of(part, all.add(hashed[*at], usize::MAX)?)?;
             }
         }
         Some(codes)
@@ -90,43 +156,44 @@ impl Dictionary {
     /// The strings. Additions wait until the result is dropped.
     #[must_use]
     pub fn read(&self) -> Read<'_> {
-        Read(self.0.read().unwrap_or_else(PoisonError::into_inner))
+        let read = |strings| RwLock::read(strings).unwrap_or_else(PoisonError::into_inner);
+        let first = read(&self.first);
+        Read { first, others: self.others.get().map_or_else(Vec::new, |all| all.iter().map(read).collect()) }
     }
 }
 
 impl Read<'_> {
-    /// The number of strings.
+    /// A number that is greater than all codes. It is the number of strings, if these are few, and little more
+    /// otherwise.
     #[must_use]
-    pub fn len(&self) -> usize {
-        self.0.ends.len()
+    pub fn end(&self) -> usize {
+        let most = self.others.iter().map(|part| part.len()).max().unwrap_or(0);
+        if most == 0 { self.first.len() } else { FIRST + most * PARTS }
     }
 
-    /// True if there are no strings.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.0.ends.is_empty()
-    }
-
-    /// The string with a code.
-    ///
-    /// # Panics
-    /// If no string has the code.
+    /// The string with a code; an empty one if no string has the code.
     #[must_use]
     pub fn get(&self, code: u32) -> &[u8] {
-        self.0.get(code)
+        match (code as usize).checked_sub(FIRST) {
+            None => self.first.get(code as usize),
+            Some(other) => self.others.get(other % PARTS).map_or(&[], |part| part.get(other / PARTS)),
+        }
     }
 
     /// The code of a string; `None` if it is not in the dictionary.
     #[must_use]
     pub fn find(&self, string: &[u8]) -> Option<u32> {
-        self.0.find(string)
+        let of_string = hash(string);
+        self.first.find(of_string, string).or_else(|| {
+            let part = part_of(of_string);
+            code_of(part, self.others.get(part)?.find(of_string, string)?)
+        })
     }
 
     /// Bytes of memory.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        let Strings { bytes, ends, codes } = &*self.0;
-        (bytes.capacity() + ends.capacity() * size_of::<u64>() + codes.capacity() * 5) as u64
+        self.first.memory() + self.others.iter().map(|part| part.memory()).sum::<u64>()
     }
 }
 
@@ -189,13 +256,40 @@ mod tests {
         let dictionary = Dictionary::default();
         let first = dictionary.add_all([&b"b"[..], b"", b"a", b"b"].into_iter());
         assert_eq!(first, Some(vec![0, 1, 2, 0]));
-        let more: Vec<Vec<u8>> = (0..5000_u32).map(|number| number.to_string().into_bytes()).collect();
-        let codes = dictionary.add_all(more.iter().map(Vec::as_slice)).unwrap();
-        let read = dictionary.read();
-        assert_eq!((read.get(0), read.get(1), read.get(2)), (&b"b"[..], &b""[..], &b"a"[..]));
-        assert!(more.iter().zip(&codes).all(|(text, code)| read.get(*code) == text));
-        assert!(more.iter().zip(&codes).all(|(text, code)| read.find(text) == Some(*code)));
-        assert_eq!((read.len(), read.find(b"c")), (5003, None));
+        let more: Vec<Vec<u8>> = (0..20_000_u32).map(|number| number.to_string().into_bytes()).collect();
+        for some in [&more[..4000], &more[..5000], &more[100..], &more] {
+            let codes = dictionary.add_all(some.iter().map(Vec::as_slice)).unwrap();
+            let read = dictionary.read();
+            assert_eq!((read.get(0), read.get(1), read.get(2)), (&b"b"[..], &b""[..], &b"a"[..]));
+            assert!(some.iter().zip(&codes).all(|(text, code)| read.get(*code) == text));
+            assert!(some.iter().zip(&codes).all(|(text, code)| read.find(text) == Some(*code)));
+            assert!(codes.iter().all(|code| (*code as usize) < read.end()));
+            assert_eq!((read.find(b"c"), read.get(read.end() as u32)), (None, &b""[..]));
+        }
+        assert!((20_003..23_000).contains(&dictionary.read().end()), "{}", dictionary.read().end());
+    }
+
+    /// Threads that add the same strings get the same codes.
+    #[test]
+    fn threads_add_at_the_same_time() {
+        for count in [100, 4090, 30_000] {
+            let (dictionary, all) = (Dictionary::default(), 0..count as u32);
+            let strings: Vec<Vec<u8>> = all.map(|number| number.to_le_bytes().to_vec()).collect();
+            let add = |begin: usize| {
+                let turned = strings[begin..].iter().chain(&strings[..begin]).map(Vec::as_slice);
+                let mut codes = dictionary.add_all(turned).unwrap();
+                codes.rotate_right(begin);
+                codes
+            };
+            let codes: Vec<Vec<u32>> = std::thread::scope(|scope| {
+                let threads: Vec<_> =
+                    (0..4).map(|thread| scope.spawn(move || add(thread * count / 4))).collect();
+                threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+            });
+            assert!(codes.windows(2).all(|pair| pair[0] == pair[1]));
+            let read = dictionary.read();
+            assert!(codes[0].iter().zip(&strings).all(|(code, string)| read.get(*code) == string));
+        }
     }
 
     #[test]

@@ -142,7 +142,7 @@ impl Question {
             return known;
         }
         let strings = dictionary.read();
-        let codes = strings.len() as u64;
+        let codes = strings.end() as u64;
         let set = match test {
             Test::Equal(constants) => {
                 let mut set = RowSet::none(codes);

@@ -82,11 +82,6 @@ impl Session {
         self.batches(query).expect_err(query).to_string()
     }
 
-    /// The plan with the counts of a run, as text.
-    fn plan_as_run(&self, query: &str) -> String {
-        self.rows(&format!("EXPLAIN ANALYZE {query}")).join("\n")
-    }
-
     /// The plan that runs, as text.
     fn plan(&self, query: &str) -> String {
         self.rows(&format!("EXPLAIN {query}")).join("\n")

@@ -78,7 +78,7 @@ impl Slots {
             (None, ColumnKind::Nothing) => Some(Self::Small { span: 1 }),
             (None, ColumnKind::Booleans) => Some(Self::Small { span: 3 }),
             (None, ColumnKind::Codes(dictionary)) => {
-                Some(Self::Small { span: dictionary.read().len() as u64 + 1 })
+                Some(Self::Small { span: dictionary.read().end() as u64 + 1 })
             }
             (None, ColumnKind::Integers) => {
                 let (least, greatest) = bounds(segments, &column.path)?;

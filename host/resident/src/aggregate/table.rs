@@ -97,7 +97,7 @@ impl State {
             Aggregate::Sum(_) => Self::Sum(Vec::new()),
             Aggregate::Distinct(_) => {
                 let codes = match kind {
-                    Some(ColumnKind::Codes(dictionary)) => Some(dictionary.read().len()),
+                    Some(ColumnKind::Codes(dictionary)) => Some(dictionary.read().end()),
                     _ => None,
                 };
                 Self::Distinct(Distinct::new(codes, most))
