@@ -1,6 +1,7 @@
 //! One version of a folder.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
 use crate::action::{Action, Entry, Table, file_of};
 use crate::error::FolderError;
@@ -17,8 +18,36 @@ pub struct Snapshot {
     parts: BTreeMap<Position, Part>,
     positions: HashMap<String, Position>,
     inputs: BTreeMap<String, Input>,
-    /// The parts of earlier versions that this one does not have, and when they were removed.
-    removed: HashMap<String, Millis>,
+    removed: Removed,
+}
+
+/// The parts of earlier versions that a version does not have, and when they were removed. Versions share
+/// them, because a writer of many versions has many of them, and needs a copy of its version for the next
+/// one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Removed(Vec<Arc<HashMap<String, Millis>>>);
+
+/// The parts that versions do not share.
+const OWN: usize = 256;
+
+impl Removed {
+    fn get(&self, name: &str) -> Option<Millis> {
+        self.0.iter().find_map(|some| some.get(name)).copied()
+    }
+
+    fn insert(&mut self, name: String, at: Millis) {
+        self.remove(&name);
+        match self.0.last_mut().filter(|last| last.len() < OWN) {
+            Some(last) => drop(Arc::make_mut(last).insert(name, at)),
+            None => self.0.push(Arc::new(HashMap::from([(name, at)]))),
+        }
+    }
+
+    fn remove(&mut self, name: &str) {
+        if let Some(some) = self.0.iter_mut().find(|some| some.contains_key(name)) {
+            Arc::make_mut(some).remove(name);
+        }
+    }
 }
 
 impl Snapshot {
@@ -81,7 +110,7 @@ impl Snapshot {
 
     /// The time at which a part was removed, if it was.
     pub(crate) fn removed(&self, name: &str) -> Option<Millis> {
-        self.removed.get(name).copied()
+        self.removed.get(name)
     }
 
     /// The position for a part after all others.
@@ -169,4 +198,28 @@ impl Snapshot {
 /// The error for an action of a version. The first action is on the second line.
 fn malformed(entry: &Entry, action: usize, what: &str) -> FolderError {
     FolderError::Malformed { file: file_of(entry.version), line: action + 2, what: what.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_share_removed_parts() {
+        let name = |number: i64| format!("part-{number}");
+        let mut removed = Removed::default();
+        (0..1000).for_each(|number| removed.insert(name(number), Millis(number)));
+        let old = removed.clone();
+        removed.remove(&name(7));
+        removed.insert(name(999), Millis(0));
+        removed.insert(name(1000), Millis(1000));
+        assert!((0..1000).all(|number| old.get(&name(number)) == Some(Millis(number))));
+        assert_eq!(
+            [7, 8, 999, 1000, 1001].map(|number| removed.get(&name(number))),
+            [None, Some(Millis(8)), Some(Millis(0)), Some(Millis(1000)), None]
+        );
+        // The first and the last were changed.
+        let shared = old.0.iter().zip(&removed.0).filter(|(one, other)| Arc::ptr_eq(one, other));
+        assert_eq!((old.0.len(), shared.count()), (4, 2));
+    }
 }

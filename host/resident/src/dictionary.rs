@@ -1,9 +1,9 @@
 //! The strings of a member, numbered. All segments share the dictionary of a member, so equal strings have
 //! equal codes in all of them. A dictionary only grows: a code is never changed.
 //!
-//! The first strings have the codes from 0 on. The others are divided by their hashes, so that several threads
-//! add strings at the same time. Parts have about as many strings each. A code between the least and the
-//! greatest may therefore have no string, as 4100 here:
+//! The first strings have the codes from 0 on. The others are divided by their hashes, so that several
+//! threads add strings at the same time. Parts have about as many strings each. A code between the least and
+//! the greatest may therefore have no string, as 4100 here:
 //!
 //! ```text
 //! code     0 1 2 … 4095 │ 4096 4097 4098 4099 … 4127 │ 4128 4129 …
@@ -163,8 +163,8 @@ impl Dictionary {
 }
 
 impl Read<'_> {
-    /// A number that is greater than all codes. It is the number of strings, if these are few, and little more
-    /// otherwise.
+    /// A number that is greater than all codes. It is the number of strings, if these are few, and little
+    /// more otherwise.
     #[must_use]
     pub fn end(&self) -> usize {
         let most = self.others.iter().map(|part| part.len()).max().unwrap_or(0);
