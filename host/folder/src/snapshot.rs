@@ -21,14 +21,14 @@ pub struct Snapshot {
     removed: Removed,
 }
 
-/// The parts of earlier versions that a version does not have, and when they were removed. Versions share
-/// them, because a writer of many versions has many of them, and needs a copy of its version for the next
-/// one.
+/// The parts of earlier versions that a version does not have, and when they were removed. A writer of many
+/// versions has many of them, and copies its version for the next one. Therefore versions share them, in a
+/// few maps, of which the last one is short and changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Removed(Vec<Arc<HashMap<String, Millis>>>);
 
-/// The parts that versions do not share.
-const OWN: usize = 256;
+/// The most parts of the map that changes.
+const MOST: usize = 256;
 
 impl Removed {
     fn get(&self, name: &str) -> Option<Millis> {
@@ -37,10 +37,18 @@ impl Removed {
 
     fn insert(&mut self, name: String, at: Millis) {
         self.remove(&name);
-        match self.0.last_mut().filter(|last| last.len() < OWN) {
-            Some(last) => drop(Arc::make_mut(last).insert(name, at)),
-            None => self.0.push(Arc::new(HashMap::from([(name, at)]))),
+        if let Some(last) = self.0.last_mut().filter(|last| last.len() < MOST) {
+            Arc::make_mut(last).insert(name, at);
+            return;
         }
+        // A map is more than twice as long as the next one, so that there are few.
+        while let [.., before, last] = &mut self.0[..]
+            && before.len() <= 2 * last.len()
+        {
+            Arc::make_mut(before).extend(last.iter().map(|(name, at)| (name.clone(), *at)));
+            self.0.pop();
+        }
+        self.0.push(Arc::new(HashMap::from([(name, at)])));
     }
 
     fn remove(&mut self, name: &str) {
@@ -210,16 +218,18 @@ mod tests {
         let mut removed = Removed::default();
         (0..1000).for_each(|number| removed.insert(name(number), Millis(number)));
         let old = removed.clone();
-        removed.remove(&name(7));
         removed.insert(name(999), Millis(0));
         removed.insert(name(1000), Millis(1000));
+        let shared = old.0.iter().zip(&removed.0).filter(|(one, other)| Arc::ptr_eq(one, other));
+        assert_eq!((old.0.len(), shared.count()), (2, 1));
+        removed.remove(&name(7));
         assert!((0..1000).all(|number| old.get(&name(number)) == Some(Millis(number))));
         assert_eq!(
             [7, 8, 999, 1000, 1001].map(|number| removed.get(&name(number))),
             [None, Some(Millis(8)), Some(Millis(0)), Some(Millis(1000)), None]
         );
-        // The first and the last were changed.
-        let shared = old.0.iter().zip(&removed.0).filter(|(one, other)| Arc::ptr_eq(one, other));
-        assert_eq!((old.0.len(), shared.count()), (4, 2));
+        (1001..30_000).for_each(|number| removed.insert(name(number), Millis(number)));
+        assert!(removed.0.len() < 9, "{}", removed.0.len());
+        assert!((1000..30_000).all(|number| removed.get(&name(number)) == Some(Millis(number))));
     }
 }

@@ -113,24 +113,17 @@ impl Dictionary {
         let mut codes = vec![0; hashed.len()];
         let first = self.first.read().unwrap_or_else(PoisonError::into_inner);
         let is_full = first.len() == FIRST;
+        // Sets the code of a string. True if there is none yet.
+        let mut is_left = |at: usize, code: Option<u32>| {
+            codes[at] = code.unwrap_or_default();
+            code.is_none()
+        };
         let mut others: Vec<usize> = (0..hashed.len()).collect();
-        others.retain(|at| match first.find(hashed[*at].0, hashed[*at].1) {
-            Some(code) => {
-                codes[*at] = code;
-                false
-            }
-            None => true,
-        });
+        others.retain(|at| is_left(*at, first.find(hashed[*at].0, hashed[*at].1)));
         drop(first);
         if !is_full && !others.is_empty() {
             let mut first = self.first.write().unwrap_or_else(PoisonError::into_inner);
-            others.retain(|at| match first.add(hashed[*at], FIRST) {
-                Some(code) => {
-                    codes[*at] = code;
-                    false
-                }
-                None => true,
-            });
+            others.retain(|at| is_left(*at, first.add(hashed[*at], FIRST)));
         }
         if others.is_empty() {
             return Some(codes);

@@ -12,7 +12,9 @@
 //! that share [`KnownParts`] open the same version of a store without decoding its footers again.
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::{Arc, OnceLock};
+use std::thread;
 
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::{Schema, SchemaRef};
@@ -230,8 +232,9 @@ pub fn compared(
     // The files are of this machine. Another thread reads them, because this one may belong to a runtime that
     // waits for it.
     let read = || futures::executor::block_on(later.parts.files(Some(&later.condition), &later.store, 1));
-    let read = std::thread::scope(|scope| scope.spawn(read).join());
-    let (files, _) = read.unwrap_or_else(|_| exec_err!("the thread that reads bounds of pages panicked"))?;
+    let read =
+        thread::scope(|scope| Ok::<_, io::Error>(thread::Builder::new().spawn_scoped(scope, read)?.join()));
+    let (files, _) = read?.unwrap_or_else(|_| exec_err!("the thread that reads bounds of pages panicked"))?;
     if files.is_empty() {
         return Ok(Some(Arc::new(EmptyExec::new(plan.schema()))));
     }
