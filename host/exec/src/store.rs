@@ -62,7 +62,9 @@ pub use warpath_part::file::KEY;
 /// # Ok(())
 /// # }
 /// ```
+#[derive(Clone)]
 pub struct Store {
+    location: StoreLocation,
     /// The log; `None` for one part alone.
     folder: Option<Folder>,
     /// The parts, in the order of their lines.
@@ -167,11 +169,28 @@ impl Store {
                 })?;
             }
             file.open()?;
-            return Ok(Self { folder: None, files: vec![file] });
+            return Ok(Self { location, folder: None, files: vec![file] });
         }
         let folder = location.open(OutputMode::default())?;
+        Ok(Self::of(location, folder))
+    }
+
+    fn of(location: StoreLocation, folder: Folder) -> Self {
         let files = folder.snapshot().parts().map(|part| location.file(part)).collect();
-        Ok(Self { folder: Some(folder), files })
+        Self { location, folder: Some(folder), files }
+    }
+
+    /// The version after this one; `None` if there is none yet, and for one part alone.
+    ///
+    /// # Errors
+    /// [`Error::Store`] for a log that is damaged or gone, or if another store has taken the place of this
+    /// one.
+    // Hidden: the server alone needs it.
+    #[doc(hidden)]
+    pub fn next_version(&self) -> Result<Option<Self>, Error> {
+        let Some(mut folder) = self.folder.clone() else { return Ok(None) };
+        let is_next = folder.advance().map_err(|error| self.location.failed(error))?;
+        Ok(is_next.then(|| Self::of(self.location.clone(), folder)))
     }
 
     /// The number of the version; `None` for one part alone.

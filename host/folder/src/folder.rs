@@ -39,6 +39,7 @@ const AT_ONCE: usize = 4096;
 /// assert_eq!(Folder::open(LocalStorage::new(path))?.snapshot().rows(), 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Clone)]
 pub struct Folder {
     storage: Arc<dyn Storage>,
     snapshot: Arc<Snapshot>,
@@ -196,6 +197,35 @@ impl Folder {
             match entry(next, self.storage.read(&file_of(next))) {
                 Err(FolderError::Gap { .. }) => return Ok(self.version()),
                 entry => Arc::make_mut(&mut self.snapshot).apply(entry?)?,
+            }
+        }
+    }
+
+    /// Becomes the version after this one. Returns false if there is none yet.
+    ///
+    /// # Errors
+    /// For a log that is malformed or not supported, [`FolderError::Conflict`] if another folder has taken
+    /// the place of this one, and those of the storage.
+    pub fn advance(&mut self) -> Result<bool, FolderError> {
+        let next = self.next()?;
+        match entry(next, self.storage.read(&file_of(next))) {
+            Err(FolderError::Gap { .. }) => {
+                let file = file_of(self.version());
+                let is_same = match self.storage.read(&file) {
+                    Ok(bytes) => read(self.version(), &bytes)?.hash == self.snapshot.hash(),
+                    Err(error) if self.storage.read(&file_of(0)).is_err() => {
+                        return Err(FolderError::storage("read", &file)(error));
+                    }
+                    Err(_) => false,
+                };
+                match is_same {
+                    true => Ok(false),
+                    false => Err(self.conflict("another store has taken the place of this one")),
+                }
+            }
+            entry => {
+                Arc::make_mut(&mut self.snapshot).apply(entry?)?;
+                Ok(true)
             }
         }
     }

@@ -4,13 +4,15 @@ use std::sync::{Arc, OnceLock};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::watch;
-use warpath::CancelToken;
+use warpath::{CancelToken, FollowEnd};
 use warpath_sql::cli::Failure as SqlFailure;
 
 /// Ends a question before its time.
 #[derive(Clone)]
 pub struct Cancel {
     pub token: CancelToken,
+    /// Ends the inputs that the question follows.
+    pub end: FollowEnd,
     pub reason: Arc<OnceLock<String>>,
     /// Ends a statement of SQL.
     sql: UnboundedSender<SqlFailure>,
@@ -24,8 +26,8 @@ impl Cancel {
     pub fn new(is_tail: bool) -> (Self, UnboundedReceiver<SqlFailure>, watch::Receiver<bool>) {
         let (sql, ends) = unbounded_channel();
         let (closed, is_closed) = watch::channel(false);
-        let (token, reason) = (CancelToken::new(), Arc::default());
-        (Self { token, reason, sql, closed: Arc::new(closed), is_tail }, ends, is_closed)
+        let (token, end, reason) = (CancelToken::new(), FollowEnd::default(), Arc::default());
+        (Self { token, end, reason, sql, closed: Arc::new(closed), is_tail }, ends, is_closed)
     }
 
     /// Keeps the reason for which the question ends.
@@ -46,6 +48,7 @@ impl Cancel {
     /// Ends the question. The client reads why, if there is a reason.
     pub fn cancel(&self) {
         self.token.cancel();
+        self.end.end();
         let reason = self.reason.get().map_or("the question was cancelled", String::as_str);
         // A question that is no statement, or has ended, receives nothing.
         let _ = self.sql.send(SqlFailure::usage(reason));

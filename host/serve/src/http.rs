@@ -9,7 +9,7 @@ use axum::Router;
 use axum::body::{Body, HttpBody as _, to_bytes};
 use axum::extract::{Path as Part, Query, Request, State};
 use axum::http::header::{ACCEPT, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
-use axum::http::{HeaderValue, StatusCode};
+use axum::http::{HeaderName, HeaderValue, StatusCode};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -31,6 +31,9 @@ use crate::{flight, page, schema};
 /// The type of a response of frames.
 const FRAMES: &str = "application/vnd.warpath.run";
 
+/// The header of a response that has the address which ends a followed question.
+const END: HeaderName = HeaderName::from_static("warpath-end");
+
 /// The parts of a server that requests need.
 pub struct Server {
     pub guard: Guard,
@@ -51,6 +54,7 @@ pub fn router(server: Arc<Server>) -> Router {
         .route("/", get(|| async { page_file("index.html") }))
         .route("/page/{name}", get(|Part(name): Part<String>| async move { page_file(&name) }))
         .route("/run", post(run))
+        .route("/run/{key}/end", post(end))
         .route("/schema", get(schema_of))
         .route("/health", get(health))
         .route("/metrics", get(metrics))
@@ -150,9 +154,23 @@ async fn run(State(server): State<Arc<Server>>, request: Request) -> Response {
         Ok(about) => about,
         Err(Wrong(message)) => return framed(StatusCode::BAD_REQUEST, &message),
     };
-    match server.questions.ask(about, Form::Frames).await {
-        Ok(answer) => ([(CONTENT_TYPE, FRAMES)], streamed(answer, None, Ending::Frames)).into_response(),
-        Err(TooMany) => too_many(&server, framed),
+    let is_tail = about.is_tail();
+    let Ok(answer) = server.questions.ask(about, Form::Frames).await else {
+        return too_many(&server, framed);
+    };
+    let end = is_tail.then(|| format!("/run/{:016x}/end", answer.key));
+    let mut response = ([(CONTENT_TYPE, FRAMES)], streamed(answer, None, Ending::Frames)).into_response();
+    if let Some(end) = end.and_then(|end| end.try_into().ok()) {
+        response.headers_mut().insert(END, end);
+    }
+    response
+}
+
+/// `/run/KEY/end`: the inputs that a question follows end, and then the question does.
+async fn end(State(server): State<Arc<Server>>, Part(key): Part<String>) -> Response {
+    match u64::from_str_radix(&key, 16).is_ok_and(|key| server.questions.end_inputs(key)) {
+        true => StatusCode::NO_CONTENT.into_response(),
+        false => failed(StatusCode::NOT_FOUND, "no such question runs"),
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use warpath::store::Store;
-use warpath::{CancelToken, Error, FolderFiles, FollowFrom, InputError, Source};
+use warpath::{Error, FolderFiles, FollowEnd, FollowFrom, InputError, Source};
 use warpath_cli::Inputs;
 
 use crate::changes::Changes;
@@ -220,9 +220,9 @@ impl Inputs for Loaded {
         }
     }
 
-    fn tail(&self, name: &Path, from: FollowFrom, cancel: &CancelToken) -> Result<Option<Source>, Error> {
+    fn tail(&self, name: &Path, from: FollowFrom, end: &FollowEnd) -> Result<Option<Source>, Error> {
         let Some(path) = self.store(name) else { return Ok(None) };
-        let tail = Tail::new(path.to_owned(), from, cancel.clone(), self.changes.clone())?;
+        let tail = Tail::new(path.to_owned(), from, end.clone(), self.changes.clone())?;
         Ok(Some(Source::Reader(path.display().to_string(), Box::new(tail))))
     }
 }

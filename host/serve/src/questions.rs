@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::hash::{BuildHasher as _, RandomState};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -68,6 +69,8 @@ pub struct Questions {
     /// The footers of stores.
     known: KnownParts,
     running: Arc<Running>,
+    /// Makes keys of the numbers of questions.
+    keys: RandomState,
 }
 
 /// The questions that run.
@@ -158,6 +161,8 @@ pub struct Answer {
     /// Messages, if they are no frames.
     pub messages: Arc<Mutex<Vec<u8>>>,
     pub cancel: Cancel,
+    /// Ends the inputs that the question follows.
+    pub key: u64,
     _guard: Guard,
 }
 
@@ -212,6 +217,7 @@ impl Questions {
             sql,
             known: KnownParts::default(),
             running: Arc::default(),
+            keys: RandomState::new(),
         }
     }
 
@@ -239,7 +245,7 @@ impl Questions {
     pub async fn ask(&self, about: About, form: Form) -> Result<Answer, TooMany> {
         let is_tail = about.is_tail();
         let (mut started, ends, closed) = self.start(name_of(&about.arguments), is_tail).await?;
-        let cancel = started.cancel.clone();
+        let (cancel, key) = (started.cancel.clone(), self.key(started.number));
         let (sender, bytes) = mpsc::channel(WAITING);
         let (code, received) = oneshot::channel();
         let messages = Arc::default();
@@ -258,6 +264,7 @@ impl Questions {
             client: Arc::new(client),
             limits: Limits {
                 cancel: cancel.token.clone(),
+                end: cancel.end.clone(),
                 reason: cancel.reason.clone(),
                 memory: Some(self.settings.memory),
                 workers: Some(self.settings.workers),
@@ -277,7 +284,7 @@ impl Questions {
             let _ = code.send(number);
         });
         let guard = Guard(cancel.clone());
-        Ok(Answer { bytes, code: received, ended: None, messages, cancel, _guard: guard })
+        Ok(Answer { bytes, code: received, ended: None, messages, cancel, key, _guard: guard })
     }
 
     /// Runs a statement of SQL: `work` gets a session, and sends items. It runs in threads of its own, and
@@ -370,6 +377,18 @@ impl Questions {
             memory: self.settings.memory,
             known: self.known.clone(),
         }
+    }
+
+    /// Ends the inputs that a question follows. Returns false if no such question runs.
+    pub fn end_inputs(&self, key: u64) -> bool {
+        let all = self.running.all();
+        let question = all.iter().find(|(number, question)| question.is_tail && self.key(**number) == key);
+        question.inspect(|(_, question)| question.end.end()).is_some()
+    }
+
+    /// The key of a question, which only its client knows.
+    fn key(&self, number: u64) -> u64 {
+        self.keys.hash_one(number)
     }
 
     /// Ends the questions that follow their inputs, which would not end.

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use warpath::store::Store;
-use warpath::{CancelToken, Error, FollowFrom};
+use warpath::{Error, FollowEnd, FollowFrom};
 
 use crate::changes::Changes;
 
@@ -18,18 +18,18 @@ const LOOK: Duration = Duration::from_millis(200);
 /// Texts that wait to be read.
 const WAITING: usize = 4;
 
-/// A reader of the lines of a store. At their end it waits for the next version, until it is cancelled.
+/// A reader of the lines of a store. At their end it waits for the next version, until its end.
 ///
-/// Lines are counted: a version that has joined small parts has the same lines before the new ones. If lines
-/// were removed, the reader goes on after the lines that are left.
+/// A version either has more lines than the one before, at the end, or lacks some, or has the same lines in
+/// other parts. The reader goes from version to version. It reads new lines before those of a version that
+/// removed some, so that a line which was removed soon is read, too, and none is taken for another.
 pub struct Tail {
-    store: PathBuf,
-    cancel: CancelToken,
+    /// The version that has been read, or is being read.
+    store: Store,
+    /// The reader ends after the lines that the store has then.
+    end: FollowEnd,
+    is_done: bool,
     changes: Arc<Changes>,
-    /// The last version that was looked at.
-    version: Option<u64>,
-    /// The lines that were read or left out.
-    lines: u64,
     /// The text of the lines that are read.
     texts: Option<Receiver<io::Result<Vec<u8>>>>,
     text: io::Cursor<Vec<u8>>,
@@ -43,33 +43,42 @@ impl Tail {
     pub fn new(
         store: PathBuf,
         from: FollowFrom,
-        cancel: CancelToken,
+        end: FollowEnd,
         changes: Arc<Changes>,
     ) -> Result<Self, Error> {
-        let opened = Store::open(&*store)?;
-        let mut tail = Self {
-            store,
-            cancel,
-            changes,
-            version: None,
-            lines: 0,
-            texts: None,
-            text: io::Cursor::default(),
+        let store = Store::open(&*store)?;
+        let lines = match from {
+            FollowFrom::Start => lines_of(&store),
+            _ => 0,
         };
-        match from {
-            FollowFrom::Start => tail.begin(opened),
-            _ => (tail.version, tail.lines) = (opened.version(), lines_of(&opened)),
-        }
+        let (texts, text) = (None, io::Cursor::default());
+        let mut tail = Self { store, end, is_done: false, changes, texts, text };
+        tail.begin(lines);
         Ok(tail)
     }
 
-    /// Begins to read the lines of a version that come after those before.
-    fn begin(&mut self, store: Store) {
-        let (before, lines) = (self.lines, lines_of(&store));
-        (self.version, self.lines) = (store.version(), lines);
-        if lines > before {
-            self.texts = Some(texts(store, before..lines));
+    /// Begins to read this many lines at the end of the version.
+    fn begin(&mut self, new: u64) {
+        if new > 0 {
+            let lines = lines_of(&self.store);
+            self.texts = Some(texts(self.store.clone(), lines - new..lines));
         }
+    }
+
+    /// Goes to the last version, or to the last one before lines were removed of which some are to be read.
+    /// Returns the number of lines to read.
+    fn advance(&mut self) -> Result<u64, Error> {
+        let (mut new, is_end) = (0, self.end.is_set());
+        while let Some(next) = self.store.next_version()? {
+            let (before, after) = (lines_of(&self.store), lines_of(&next));
+            if after < before && new > 0 {
+                return Ok(new);
+            }
+            new += after.saturating_sub(before);
+            self.store = next;
+        }
+        self.is_done = is_end;
+        Ok(new)
     }
 }
 
@@ -110,9 +119,6 @@ impl Read for Tail {
             if read > 0 || room.is_empty() {
                 return Ok(read);
             }
-            if self.cancel.is_cancelled() {
-                return Ok(0);
-            }
             if let Some(texts) = &self.texts {
                 match texts.recv() {
                     Ok(text) => self.text = io::Cursor::new(text?),
@@ -120,11 +126,13 @@ impl Read for Tail {
                 }
                 continue;
             }
+            if self.is_done {
+                return Ok(0);
+            }
             let count = self.changes.count();
-            let store = Store::open(&*self.store).map_err(|error| io::Error::other(error.chain()))?;
-            match store.version() == self.version {
-                true => self.changes.wait(count, LOOK),
-                false => self.begin(store),
+            match self.advance().map_err(|error| io::Error::other(error.chain()))? {
+                0 if !self.is_done => self.changes.wait(count, LOOK),
+                new => self.begin(new),
             }
         }
     }
@@ -132,8 +140,8 @@ impl Read for Tail {
 
 #[cfg(test)]
 mod tests {
-    use warpath::Source;
     use warpath::store::AddOptions;
+    use warpath::{Engine, Predicate, Source};
 
     use super::*;
 
@@ -146,8 +154,8 @@ mod tests {
             Store::add(&*path, vec![lines], AddOptions::default(), &mut |_| {}).unwrap();
         };
         add(b"{\"n\":0}\n");
-        let (cancel, changes) = (CancelToken::new(), Arc::new(Changes::default()));
-        let tail = |from| Tail::new(path.clone(), from, cancel.clone(), changes.clone()).unwrap();
+        let (end, changes) = (FollowEnd::default(), Arc::new(Changes::default()));
+        let tail = |from| Tail::new(path.clone(), from, end.clone(), changes.clone()).unwrap();
         let (mut all, mut later) = (tail(FollowFrom::Start), tail(FollowFrom::End));
         let expect = |tail: &mut Tail, text: &str| {
             let mut read = vec![0; text.len()];
@@ -162,12 +170,34 @@ mod tests {
         add(b"{\"n\":2}\n");
         Store::compact(&*path).unwrap();
         expect(&mut all, "{\"n\":2}\n");
+        expect(&mut later, "{\"n\":1}\n{\"n\":2}\n");
         add(b"{\"n\":3}\n{\"n\":4}\n");
         for tail in [&mut all, &mut later] {
-            let before = if tail.lines == 1 { "{\"n\":1}\n{\"n\":2}\n" } else { "" };
-            expect(tail, &format!("{before}{{\"n\":3}}\n{{\"n\":4}}\n"));
+            expect(tail, "{\"n\":3}\n{\"n\":4}\n");
         }
-        cancel.cancel();
-        assert_eq!(all.read(&mut [0; 8]).unwrap(), 0);
+        // As many lines are removed as come, and one of them is removed before it is read.
+        let drop = |condition| {
+            let engine = Engine::builder().build().unwrap();
+            Store::drop_matching(&*path, &engine, &Predicate::parse(condition).unwrap()).unwrap();
+        };
+        drop("$.n < 2");
+        add(b"{\"n\":5}\n{\"n\":6}\n");
+        drop("$.n == 2 || $.n == 5");
+        add(b"{\"n\":7}\n");
+        Store::compact(&*path).unwrap();
+        for tail in [&mut all, &mut later] {
+            expect(tail, "{\"n\":5}\n{\"n\":6}\n{\"n\":7}\n");
+        }
+        // The lines that are there at the end are read.
+        add(b"{\"n\":8}\n");
+        end.end();
+        expect(&mut later, "{\"n\":8}\n");
+        assert_eq!(later.read(&mut [0; 8]).unwrap(), 0);
+        // Another store at the same path.
+        let mut all = tail(FollowFrom::End);
+        std::fs::remove_dir_all(&path).unwrap();
+        add(b"{\"n\":9}\n");
+        let error = all.read(&mut [0; 8]).unwrap_err().to_string();
+        assert!(error.contains("another store has taken the place of this one"), "{error}");
     }
 }

@@ -34,6 +34,16 @@ pub fn run(folder: &Path, arguments: &[&OsStr]) -> Output {
     clean(warpath(), folder).args(arguments).stdin(Stdio::null()).output().unwrap()
 }
 
+/// The command `warpath` in a folder, with `--server` if a server is given.
+pub fn over(server: Option<&Server>, folder: &Path, arguments: &[&str]) -> Command {
+    let mut command = clean(warpath(), folder);
+    command.args(arguments).stdin(Stdio::null());
+    if let Some(server) = server {
+        command.args(["--server", &server.address]);
+    }
+    command
+}
+
 /// A folder of files, and a store of their lines.
 pub fn inputs() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -87,9 +97,7 @@ impl Server {
 
     /// Runs `warpath` with `--server`, in a folder.
     pub fn over(&self, folder: &Path, arguments: &[&str]) -> Output {
-        let server = format!("http://{}", self.address);
-        let all = arguments.iter().copied().chain(["--server", &server]);
-        run(folder, &all.map(OsStr::new).collect::<Vec<_>>())
+        over(Some(self), folder, arguments).output().unwrap()
     }
 
     pub fn connect(&self) -> TcpStream {

@@ -3,6 +3,7 @@
 mod appends;
 mod changes;
 mod commands;
+mod ends;
 mod flight;
 mod harness;
 mod hostile;

@@ -8,11 +8,14 @@ use std::fmt::Write as _;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+#[cfg(unix)]
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ureq::http::header::{AUTHORIZATION, CONTENT_TYPE};
-use ureq::{Agent, Body};
+use ureq::typestate::WithBody;
+use ureq::{Agent, Body, RequestBuilder};
 use warpath_core::json;
 use warpath_terminal::streams::{Shows, Stream, Streams};
 
@@ -25,6 +28,14 @@ use super::written::Written;
 
 /// The type of a response of frames.
 pub const FRAMES: &str = "application/vnd.warpath.run";
+
+/// The header of a response that has the address which ends a followed question.
+#[cfg(unix)]
+const END: &str = "warpath-end";
+
+/// The longest time for the request that ends a followed question.
+#[cfg(unix)]
+const END_TIME: Duration = Duration::from_secs(2);
 
 /// The variable that has the token of the server.
 const TOKEN: &str = "WARPATH_TOKEN";
@@ -70,11 +81,7 @@ pub fn run(url: &str, args: &[OsString], cli: Option<&Cli>) -> Result<ExitCode, 
     let config = Agent::config_builder().http_status_as_error(false).proxy(None).max_redirects(0);
     let config = config.input_buffer_size(BUFFER).output_buffer_size(BUFFER);
     let agent: Agent = config.build().into();
-    let mut request = agent.post(format!("{}/run", base.trim_end_matches('/')));
-    request = request.header(CONTENT_TYPE, "application/json");
-    if let Some(token) = std::env::var_os(TOKEN).filter(|token| !token.is_empty()) {
-        request = request.header(AUTHORIZATION, format!("Bearer {}", token.to_string_lossy()));
-    }
+    let request = post(&agent, &base, "/run").header(CONTENT_TYPE, "application/json");
     let answer = request.send(body.as_bytes()).map_err(|error| match &error {
         ureq::Error::Io(error) => failed(&reason(error)),
         error => failed(error),
@@ -82,8 +89,24 @@ pub fn run(url: &str, args: &[OsString], cli: Option<&Cli>) -> Result<ExitCode, 
     if answer.headers().get(CONTENT_TYPE).is_none_or(|kind| kind != FRAMES) {
         return Err(failed(&format_args!("no server of Warpath answers there (status {})", answer.status())));
     }
+    #[cfg(unix)]
+    if let Some(path) = answer.headers().get(END).and_then(|path| path.to_str().ok()) {
+        let request = post(&agent, &base, path).config().timeout_global(Some(END_TIME)).build();
+        super::signals::end_input_first(move || {
+            request.send_empty().is_ok_and(|answer| answer.status().is_success())
+        });
+    }
     let (_, body) = answer.into_parts();
     Answer::new(body, &base, words).print()
+}
+
+/// A request to an address of the server, with its token.
+fn post(agent: &Agent, base: &str, path: &str) -> RequestBuilder<WithBody> {
+    let request = agent.post(format!("{}{path}", base.trim_end_matches('/')));
+    match std::env::var_os(TOKEN).filter(|token| !token.is_empty()) {
+        Some(token) => request.header(AUTHORIZATION, format!("Bearer {}", token.to_string_lossy())),
+        None => request,
+    }
 }
 
 /// The files that a command writes, which are on this machine.

@@ -443,7 +443,10 @@ pub fn sources_or_followed(
     let source = followed(paths, from.into(), &end)?;
     written.refuse_inputs(slice::from_ref(&source))?;
     #[cfg(unix)]
-    signals::end_input_first(end);
+    signals::end_input_first(move || {
+        end.end();
+        true
+    });
     Ok(vec![source])
 }
 
@@ -468,13 +471,12 @@ fn followed_in_server(
     inputs: &dyn Inputs,
 ) -> Result<Vec<Source>, Failure> {
     let names = names_in_server(args, inputs)?;
-    let end = FollowEnd::default();
-    served::end_with_command(&end);
+    let end = served::end();
     let mut paths = Vec::new();
     for name in &names {
         if let Some(path) = inputs.path(name) {
             paths.push(path);
-        } else if let Some(tail) = inputs.tail(name, from, &served::token())? {
+        } else if let Some(tail) = inputs.tail(name, from, &end)? {
             return match names.len() {
                 1 => Ok(vec![tail]),
                 _ => Err(Failure::usage("`--follow` takes one store at a time")

@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
 use warpath::{CancelToken, DeviceChoice, EngineBuilder, Error, FolderFiles, FollowEnd, FollowFrom, Source};
 
@@ -26,12 +26,11 @@ pub trait Inputs: Send + Sync {
     /// The file or the folder of a name, as the server follows it; `None` for a store.
     fn path(&self, name: &Path) -> Option<PathBuf>;
 
-    /// The lines of a store, and those of its later versions, until `cancel` is cancelled. `None` if no store
-    /// has this name.
+    /// The lines of a store, and those of its later versions, until `end`. `None` if no store has this name.
     ///
     /// # Errors
     /// The errors of the store.
-    fn tail(&self, name: &Path, from: FollowFrom, cancel: &CancelToken) -> Result<Option<Source>, Error>;
+    fn tail(&self, name: &Path, from: FollowFrom, end: &FollowEnd) -> Result<Option<Source>, Error>;
 }
 
 /// The limits of a command that a server runs.
@@ -39,6 +38,8 @@ pub trait Inputs: Send + Sync {
 pub struct Limits {
     /// Cancels the command.
     pub cancel: CancelToken,
+    /// Ends the inputs that the command follows, also when the command ends.
+    pub end: FollowEnd,
     /// The reason for which the command was cancelled, or gets no more room for its results. The first one
     /// counts.
     pub reason: Arc<OnceLock<String>>,
@@ -50,11 +51,10 @@ pub struct Limits {
     pub device: DeviceChoice,
 }
 
-/// The inputs and the limits of a command, and the files that it follows.
+/// The inputs and the limits of a command.
 struct Current {
     inputs: Arc<dyn Inputs>,
     limits: Limits,
-    followed: Mutex<Vec<FollowEnd>>,
 }
 
 thread_local! {
@@ -67,7 +67,7 @@ pub struct Entered(Arc<Current>);
 impl Entered {
     /// Lets the commands of this thread have these inputs and limits.
     pub fn new(inputs: Arc<dyn Inputs>, limits: Limits) -> Self {
-        let current = Arc::new(Current { inputs, limits, followed: Mutex::default() });
+        let current = Arc::new(Current { inputs, limits });
         CURRENT.set(Some(current.clone()));
         Self(current)
     }
@@ -76,8 +76,7 @@ impl Entered {
 impl Drop for Entered {
     fn drop(&mut self) {
         CURRENT.set(None);
-        let followed = self.0.followed.lock();
-        followed.unwrap_or_else(PoisonError::into_inner).iter().for_each(FollowEnd::end);
+        self.0.limits.end.end();
     }
 }
 
@@ -130,16 +129,9 @@ pub fn memory(given: usize) -> usize {
     most.map_or(given, |most| given.min(most))
 }
 
-/// The token that cancels the command; a token of its own in the program itself.
-pub fn token() -> CancelToken {
-    current().map(|current| current.limits.cancel.clone()).unwrap_or_default()
-}
-
-/// Ends a followed input together with its command.
-pub fn end_with_command(end: &FollowEnd) {
-    if let Some(current) = current() {
-        current.followed.lock().unwrap_or_else(PoisonError::into_inner).push(end.clone());
-    }
+/// The end of the inputs that the command follows; one of its own in the program itself.
+pub fn end() -> FollowEnd {
+    current().map(|current| current.limits.end.clone()).unwrap_or_default()
 }
 
 /// Refuses an option that names files of this machine, if a server runs the command.

@@ -13,15 +13,16 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
-use warpath::FollowEnd;
+/// Ends inputs. Returns false if it cannot.
+type End = Box<dyn FnOnce() -> bool + Send>;
 
-/// The followed inputs, which the first SIGINT or SIGTERM ends in place of the program.
-static FOLLOWED: Mutex<Option<FollowEnd>> = Mutex::new(None);
+/// Ends the followed inputs, which the first SIGINT or SIGTERM does in place of ending the program.
+static FOLLOWED: Mutex<Option<End>> = Mutex::new(None);
 
 /// Lets the first SIGINT or SIGTERM end a followed input. The run then ends as at the end of any input, with
-/// all results written. The next signal ends the program.
-pub fn end_input_first(end: FollowEnd) {
-    *FOLLOWED.lock().unwrap_or_else(PoisonError::into_inner) = Some(end);
+/// all results written. The next signal ends the program, and the first one does if `end` returns false.
+pub fn end_input_first(end: impl FnOnce() -> bool + Send + 'static) {
+    *FOLLOWED.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(end));
 }
 
 /// Removes temporary files before SIGHUP, SIGINT or SIGTERM ends the program. A signal that is ignored at the
@@ -37,8 +38,9 @@ pub fn clean_up_after() -> io::Result<()> {
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         for signal in signals.forever() {
             let followed = FOLLOWED.lock().unwrap_or_else(PoisonError::into_inner).take();
-            if let Some(end) = followed.filter(|_| signal != SIGHUP) {
-                end.end();
+            if let Some(end) = followed.filter(|_| signal != SIGHUP)
+                && end()
+            {
                 continue;
             }
             // While this value lives, no other thread begins or renames an output.

@@ -106,7 +106,13 @@ fn follow(args: &StoreAddArgs, options: AddOptions, ui: &Ui) -> Result<Added, Fa
     let sources = files::growing(&args.files, ui)?;
     let end = FollowEnd::default();
     #[cfg(unix)]
-    signals::end_input_first(end.clone());
+    {
+        let end = end.clone();
+        signals::end_input_first(move || {
+            end.end();
+            true
+        });
+    }
     let (mut out, mut failure) = (Out::stdout(), None);
     let mut report = |event: &Followed| match event {
         Followed::Stored { version, lines } if acknowledge && failure.is_none() => {

@@ -88,7 +88,11 @@ impl FollowEnd {
         }
     }
 
-    pub(crate) fn is_set(&self) -> bool {
+    /// True once the inputs are to end.
+    // Hidden: the server alone needs it.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn is_set(&self) -> bool {
         self.0.is_set.load(Ordering::Acquire)
     }
 
