@@ -1,5 +1,6 @@
 //! Ends of work before its time: cancellation by another thread, and deadlines.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
@@ -204,6 +205,35 @@ impl Stop {
     pub fn interrupt(&self) -> &Interrupt {
         &self.interrupt
     }
+}
+
+thread_local! {
+    /// The end of the work that this thread does.
+    static CURRENT: RefCell<Option<Arc<Stop>>> = const { RefCell::new(None) };
+}
+
+/// Work of this thread, until the value is dropped.
+pub struct Working(Option<Arc<Stop>>);
+
+impl Working {
+    /// Lets [`is_stopped`] say when the work ends.
+    #[must_use]
+    pub fn until(stop: &Arc<Stop>) -> Self {
+        Self(CURRENT.replace(Some(stop.clone())))
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        CURRENT.set(self.0.take());
+    }
+}
+
+/// True if the work that this thread does is to end. Evaluation that may take long on one record asks, and
+/// then returns what it has: results after the end are not looked at.
+#[must_use]
+pub fn is_stopped() -> bool {
+    CURRENT.with_borrow(|current| current.as_ref().is_some_and(|stop| stop.is_set()))
 }
 
 #[cfg(test)]

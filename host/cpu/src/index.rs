@@ -1,6 +1,7 @@
 //! The structural index of a piece of text, built word by word.
 
 use warpath_answer::answer::LineFault;
+use warpath_core::cancel::is_stopped;
 use warpath_core::simd::{Isa, Simd, Work};
 use warpath_shared::check::{diagnose, ends_hold, follows_quote, is_space_below};
 use warpath_shared::index::level::{KindState, walk};
@@ -158,6 +159,10 @@ impl Text for LeveledText<'_> {
     #[inline(always)]
     fn byte(&self, at: PartOffset) -> u8 {
         self.text[at as usize]
+    }
+
+    fn is_stopped(&self) -> bool {
+        is_stopped()
     }
 }
 

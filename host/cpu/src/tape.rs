@@ -3,6 +3,7 @@
 use std::iter;
 
 use warpath_answer::answer::LineFault;
+use warpath_core::cancel::is_stopped;
 use warpath_core::simd::{Isa, Simd, Work};
 use warpath_lang::host_tests::HostTester;
 use warpath_lang::jsonpath::ast::PatternKind;
@@ -252,6 +253,10 @@ impl Text for TreeText<'_> {
     #[inline(always)]
     fn byte(&self, at: PartOffset) -> u8 {
         self.text[at as usize]
+    }
+
+    fn is_stopped(&self) -> bool {
+        is_stopped()
     }
 
     fn matches_at_run(

@@ -17,6 +17,7 @@ use tokio::task::JoinHandle;
 use warpath::DeviceChoice;
 use warpath_cli::{Limits, Served};
 use warpath_sql::cli::Failure as SqlFailure;
+use warpath_sql::cli::served::Left;
 use warpath_sql::report::Report;
 use warpath_sql::{KnownParts, Names, Options};
 use warpath_terminal::streams::{Client, Stream, Streams};
@@ -276,12 +277,22 @@ impl Questions {
         };
         tokio::task::spawn_blocking(move || {
             let client = question.client.clone();
-            started.code = question.run();
-            client.end(started.code);
-            let number = started.code;
-            drop(started);
-            // The receiver may be gone.
-            let _ = code.send(number);
+            let (number, left) = question.run();
+            started.code = number;
+            client.end(number);
+            match left {
+                None => {
+                    drop(started);
+                    // The receiver may be gone.
+                    let _ = code.send(number);
+                }
+                Some(left) => {
+                    // The client need not wait. The next question does.
+                    let _ = code.send(number);
+                    left.wait();
+                    drop(started);
+                }
+            }
         });
         let guard = Guard(cancel.clone());
         Ok(Answer { bytes, code: received, ended: None, messages, cancel, key, _guard: guard })
@@ -307,6 +318,7 @@ impl Questions {
         let to = Items { sender: sender.clone(), size: size.clone() };
         let sql = self.sql.handle().clone();
         self.sql.spawn(async move {
+            let mut is_over = true;
             // Another thread works, so that an end is seen whatever it does.
             let mut run = sql.spawn(async move {
                 let context = sessions.open(Options::default(), &Arc::default())?;
@@ -318,6 +330,7 @@ impl Questions {
                 }),
                 failure = ends.recv() => {
                     run.abort();
+                    is_over = false;
                     Err(failure.unwrap_or_else(|| SqlFailure::usage("the question was cancelled")))
                 }
             };
@@ -330,6 +343,11 @@ impl Questions {
                 }
             } else {
                 started.code = 0;
+            }
+            if !is_over {
+                // The client need not wait until the work has seen its end. The next question does.
+                drop(sender);
+                let _ = run.await;
             }
             // All items are sent before the question counts as ended.
             drop(started);
@@ -480,8 +498,8 @@ struct Question {
 }
 
 impl Question {
-    /// Runs the command, and returns its exit code.
-    fn run(self) -> u8 {
+    /// Runs the command. Returns its exit code, and the work that is left of a statement of SQL.
+    fn run(self) -> (u8, Option<Left>) {
         let client = self.client.clone();
         catch_unwind(AssertUnwindSafe(|| self.unprotected())).unwrap_or_else(|_| {
             let text = match client.form {
@@ -492,11 +510,11 @@ impl Question {
             };
             // A client that is gone misses nothing.
             let _ = client.write(Stream::Error, text.as_bytes());
-            FAULT
+            (FAULT, None)
         })
     }
 
-    fn unprotected(self) -> u8 {
+    fn unprotected(self) -> (u8, Option<Left>) {
         let Self { client, limits, sessions, sql, ends } = self;
         let arguments = client.about.arguments.clone();
         if arguments.first().is_some_and(|first| first == "sql") {
@@ -504,6 +522,6 @@ impl Question {
             let run = || warpath_sql::cli::served::run(&arguments[1..], sql, ends, open);
             return Streams::of(client).run(run);
         }
-        Served { client, inputs: sessions.loaded, limits }.run(&arguments)
+        (Served { client, inputs: sessions.loaded, limits }.run(&arguments), None)
     }
 }

@@ -90,6 +90,46 @@ fn a_question_has_a_longest_time() {
 }
 
 #[test]
+fn work_ends_with_its_question() {
+    let folder = inputs();
+    let record = format!("{}1{}\n", "{\"a\":".repeat(60), "}".repeat(60));
+    std::fs::write(folder.path().join("deep.ndjson"), record).unwrap();
+    let server =
+        Server::in_folder(folder, &["--time", "100ms", "--questions", "1", "deep.ndjson", "logs.wp"]);
+    let endless = "WITH RECURSIVE t AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM t) SELECT sum(n) FROM t";
+    for (path, body) in [
+        (
+            "/query",
+            r#"{"arguments": ["$..*..*..*..*..*..*..*..*", "deep.ndjson"], "count": true}"#.to_owned(),
+        ),
+        ("/sql", format!(r#"{{"query": "{endless}"}}"#)),
+    ] {
+        let answer = server.post(path, &body);
+        assert_eq!(answer.status, 413, "{answer:?}");
+        assert!(answer.text().contains("longer than 0.1 s"), "{answer:?}");
+        // The next question has its turn when the threads have seen the end.
+        server.wait_for("warpath_running", 0);
+        let drop_early = server.send("POST", path, "", body.as_bytes());
+        drop(drop_early);
+        server.wait_for("warpath_running", 0);
+    }
+}
+
+/// Statements so deep that their plan would need more stack, or more time, than there is.
+#[test]
+fn a_statement_has_a_most_operators() {
+    let server = Server::of(&["logs.wp"]);
+    for query in
+        [format!("SELECT {}", vec!["1"; 200_000].join("+")), format!("SELECT {}1", "- ".repeat(200_000))]
+    {
+        let answer = server.post("/sql", &format!(r#"{{"query": "{query}"}}"#));
+        assert_eq!(answer.status, 400, "{answer:?}");
+        assert!(answer.text().contains("more than 2000 operators"), "{answer:?}");
+    }
+    assert_eq!(server.get("/health").status, 200);
+}
+
+#[test]
 fn an_answer_has_a_most_lines() {
     let server = with_large(&["--rows", "1000"]);
     let answer = server.post("/query", r#"{"arguments": ["$.text", "large.ndjson"]}"#);

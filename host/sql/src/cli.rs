@@ -11,6 +11,7 @@
 //! | `messages` | failures with their positions and exit codes, and reports |
 
 mod args;
+mod depth;
 mod messages;
 mod output;
 pub mod served;
@@ -146,6 +147,7 @@ fn session(
         streams: Streams::current(),
         signals,
         columns: BTreeSet::new(),
+        left: None,
     })
 }
 

@@ -19,6 +19,11 @@ pub trait Text {
     fn any(&self, _together: u32, holds: bool) -> bool {
         holds
     }
+    /// Returns whether the work on this text is to end before its time, and its results are not wanted.
+    #[inline(always)]
+    fn is_stopped(&self) -> bool {
+        false
+    }
     /// Returns whether the text at `at` equals `len` bytes of `literals`, from `offset` on. `offset` is a
     /// multiple of four.
     #[inline(always)]

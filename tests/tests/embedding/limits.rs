@@ -64,6 +64,34 @@ fn a_reader_that_waits_is_cancelled() -> Result<()> {
     Ok(())
 }
 
+/// One record of which nobody can wait for all results: a path of eight descents over 60 levels has 2.5
+/// thousand million matches.
+#[test]
+fn the_evaluation_of_one_record_is_ended() -> Result<()> {
+    let record = format!("{}1{}", "{\"a\":".repeat(60), "}".repeat(60));
+    let engine = Engine::builder().workers(2).build()?;
+    for path in [
+        "$..*..*..*..*..*..*..*..*",
+        "$..*..*..*..*..*..*..*..[?@.b == $.b]",
+        "$..[?count($..*..*..*..*..*..*..*) > 1]",
+    ] {
+        let query = Query::compile(path)?;
+        let time = Duration::from_millis(1);
+        let bytes = engine.bytes(&record).timeout(time).count(&query);
+        ensure!(matches!(bytes, Err(Error::DeadlineExceeded)), "{path} {bytes:?}");
+        let read = engine.reader("record", Cursor::new(record.clone())).timeout(time).count(&query);
+        ensure!(matches!(read, Err(Error::DeadlineExceeded)), "{path} {read:?}");
+        let token = CancelToken::new();
+        let input = engine.reader("record", Cursor::new(record.clone())).cancel(&token);
+        let mut hits = input.query(&query)?;
+        // The drop waits for the worker.
+        token.cancel();
+        ensure!(matches!(hits.next(), Some(Err(Error::Cancelled))));
+        drop(hits);
+    }
+    Ok(())
+}
+
 /// The token of the engine, of the input and of the run itself.
 #[test]
 fn every_token_cancels_after_the_first_result() -> Result<()> {

@@ -20,7 +20,7 @@ use std::thread::{self, JoinHandle};
 use std::time::Instant;
 
 use super::{cores, lock};
-use crate::cancel::{Interrupt, Stop, Wakes};
+use crate::cancel::{Interrupt, Stop, Wakes, Working};
 use crate::error::Error;
 
 /// The number of a job, and the number of the thread that makes its result, both from 0 on.
@@ -96,7 +96,7 @@ struct Shared<W: Work> {
     /// Signals waiting threads that `order` has changed.
     room: Condvar,
     /// Set if no more results are wanted.
-    stop: Stop,
+    stop: Arc<Stop>,
 }
 
 struct Order<M> {
@@ -139,7 +139,7 @@ impl<W: Work> Shared<W> {
             }),
             ready: Condvar::new(),
             room: Condvar::new(),
-            stop: Stop::new(interrupt),
+            stop: Arc::new(Stop::new(interrupt)),
         }
     }
 
@@ -216,6 +216,7 @@ impl<W: Work> Shared<W> {
     /// The loop of a thread. Calls `further` with each job, and with true if another thread may find one.
     fn run(&self, thread: usize, mut further: impl FnMut(bool)) {
         let _alive = Alive(self);
+        let _working = Working::until(&self.stop);
         let mut state = W::State::default();
         while let Some((number, job, more)) = self.take() {
             further(more);

@@ -9,6 +9,7 @@
 use std::cell::{Cell, RefCell};
 
 use warpath_answer::answer::Answer;
+use warpath_core::cancel::is_stopped;
 use warpath_core::error::Error;
 use warpath_shared::query::document::{Document, Text};
 use warpath_shared::units::{Level, PartOffset, words_for};
@@ -106,6 +107,10 @@ impl Text for Sparse<'_> {
             self.load(page, page + 1);
         }
         self.text[at as usize].get()
+    }
+
+    fn is_stopped(&self) -> bool {
+        is_stopped()
     }
 }
 

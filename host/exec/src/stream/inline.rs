@@ -14,7 +14,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use warpath_core::cancel::{Interrupt, Stop};
+use warpath_core::cancel::{Interrupt, Stop, Working};
 use warpath_core::error::Error;
 use warpath_core::pool;
 use warpath_core::pool::stream::{Turn, Work as _};
@@ -52,7 +52,7 @@ enum Feed<'a> {
     Lines(HeldLines<'a>),
     Document(Text<'a>, Framing),
     /// Inputs that are read in the caller's thread.
-    Jobs(Box<Jobs>, Stop),
+    Jobs(Box<Jobs>, Arc<Stop>),
     Ended,
 }
 
@@ -73,7 +73,7 @@ impl<'a, K: Task> Inline<'a, K> {
     /// Inputs that are read in the caller's thread.
     pub fn jobs(task: K, jobs: Jobs, chosen: &Chosen) -> Self {
         let jobs = if task.starts_slowly() { jobs.growing() } else { jobs };
-        let feed = Feed::Jobs(Box::new(jobs), Stop::new(chosen.interrupt.clone()));
+        let feed = Feed::Jobs(Box::new(jobs), Arc::new(Stop::new(chosen.interrupt.clone())));
         Self::new(task, Arc::default(), feed, chosen)
     }
 
@@ -132,6 +132,7 @@ impl<'a, K: Task> Inline<'a, K> {
     /// Reads the next parts, and evaluates them. The state of a thread serves all of them.
     fn read_and_make(&mut self) {
         let Feed::Jobs(jobs, stop) = &mut self.feed else { return };
+        let _working = Working::until(stop);
         self.used = 1;
         let mut worker = None;
         while self.made.len() < self.ahead {
@@ -164,7 +165,9 @@ impl<'a, K: Task> Inline<'a, K> {
         let threads = self.threads.min(parts.len());
         self.used = self.used.max(threads);
         let (work, interrupt, origin) = (&self.work, &self.interrupt, &self.origin);
+        let stop = Arc::new(Stop::new(interrupt.clone()));
         let make_all = |thread: usize, parts: Vec<(u64, Result<Text<'a>, Error>)>| {
+            let _working = Working::until(&stop);
             let mut worker = None;
             let make = |(number, part)| {
                 let part = interrupt.check().and(part);

@@ -11,14 +11,16 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use warpath_terminal::messages::{Message, Ui};
 use warpath_terminal::options::{MessageFormat, When};
 
+pub use super::statements::Left;
 use super::statements::only_reads;
 use super::watch::Signals;
-use super::{Args, Failure, session, statements};
+use super::{Args, Failure, depth, session, statements};
 use crate::options::Options;
 use crate::report::Report;
 
 /// Runs a command line, without the names of the program and of the command, in this thread's streams, which
-/// are those of a client ([`Streams`](warpath_terminal::streams::Streams)). Returns the exit code.
+/// are those of a client ([`Streams`](warpath_terminal::streams::Streams)). Returns the exit code, and the
+/// work that is left of a statement which was ended.
 ///
 /// `runtime` evaluates. The first failure that `ends` receives ends the statement. `open` makes the session:
 /// its options are those of the command line, which it may change.
@@ -27,7 +29,7 @@ pub fn run(
     runtime: Arc<Runtime>,
     ends: UnboundedReceiver<Failure>,
     open: impl FnOnce(Options, &Arc<Report>) -> Result<SessionContext, Failure>,
-) -> u8 {
+) -> (u8, Option<Left>) {
     let name = OsString::from("warpath sql");
     let command = Args::command().mut_args(|arg| arg.env(Resettable::Reset));
     let matches = command.try_get_matches_from(std::iter::once(&name).chain(arguments));
@@ -37,21 +39,23 @@ pub fn run(
             let ui = Ui::new(When::Never, false, MessageFormat::Human);
             if error.use_stderr() {
                 ui.report(&Message::of_rendered(error.to_string().trim_end()));
-                return 2;
+                return (2, None);
             }
             ui.lines(&error.to_string());
-            return 0;
+            return (0, None);
         }
     };
     let ui = Ui::of(&args.messages);
-    let done = all(&args, &ui, runtime, ends, open);
-    done.map_or_else(
+    let mut left = None;
+    let done = all(&args, &ui, runtime, ends, open, &mut left);
+    let code = done.map_or_else(
         |failure| {
             failure.report(&ui);
             failure.code
         },
         |()| 0,
-    )
+    );
+    (code, left)
 }
 
 /// Plans one statement, which may only read.
@@ -59,6 +63,7 @@ pub fn run(
 /// # Errors
 /// The mistake in the statement.
 pub async fn plan(context: &SessionContext, statement: &str) -> Result<DataFrame, Failure> {
+    depth::check(statement)?;
     let planned = context.sql_with_options(statement, only_reads()).await;
     planned.map_err(|error| Failure::of_query(error, statement))
 }
@@ -69,6 +74,7 @@ fn all(
     runtime: Arc<Runtime>,
     ends: UnboundedReceiver<Failure>,
     open: impl FnOnce(Options, &Arc<Report>) -> Result<SessionContext, Failure>,
+    left: &mut Option<Left>,
 ) -> Result<(), Failure> {
     let text = match (&args.query, &args.file) {
         (Some(query), _) => query.clone(),
@@ -80,5 +86,8 @@ fn all(
     };
     let report = Arc::new(Report::default());
     let context = open(args.options(), &report)?;
-    session(args, ui, runtime, context, report, Signals::of(ends))?.run(&text)
+    let mut session = session(args, ui, runtime, context, report, Signals::of(ends))?;
+    let done = session.run(&text);
+    *left = session.left;
+    done
 }

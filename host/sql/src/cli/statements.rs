@@ -1,10 +1,13 @@
 //! Statements, run one after the other.
 
 use std::collections::BTreeSet;
+use std::convert::Infallible;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use datafusion::arrow::array::RecordBatch;
 use datafusion::arrow::datatypes::DataType;
+use datafusion::common::runtime::SpawnedTask;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::error::DataFusionError;
 use datafusion::execution::SendableRecordBatchStream;
@@ -15,6 +18,7 @@ use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::dialect::GenericDialect;
 use futures::StreamExt;
 use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
 use warpath_terminal::messages::Ui;
 use warpath_terminal::options::When;
 use warpath_terminal::streams::{Stream, Streams};
@@ -22,6 +26,7 @@ use warpath_terminal::streams::{Stream, Streams};
 use crate::report::Report;
 
 use super::args::Format;
+use super::depth;
 use super::messages::{self, Failure, is_broken_pipe};
 use super::output::Output;
 use super::watch::{Signals, Total, Watch};
@@ -40,6 +45,19 @@ pub(super) struct Session {
     /// The columns of all tables that statements have named, and the members of their structs, as they are
     /// written in SQL.
     pub columns: BTreeSet<String>,
+    /// The work of a statement that was ended before its time.
+    pub left: Option<Left>,
+}
+
+/// The work of a statement that was ended before its time. Its threads see the end between two batches.
+pub struct Left(mpsc::Receiver<Infallible>);
+
+impl Left {
+    /// Waits until the threads that work on the statement have seen its end.
+    pub fn wait(mut self) {
+        // Nothing is sent: the last sender goes with the work.
+        self.0.blocking_recv();
+    }
 }
 
 impl Session {
@@ -48,6 +66,7 @@ impl Session {
     /// # Errors
     /// The error of the text, or of that statement.
     pub fn run(&mut self, text: &str) -> Result<(), Failure> {
+        depth::check(text)?;
         let failed = |error| Failure::of_query(error, text);
         let parser = DFParserBuilder::new(text).with_dialect(&GenericDialect {}).build().map_err(failed)?;
         let statements = { parser }.parse_statements().map_err(failed)?;
@@ -60,7 +79,9 @@ impl Session {
                 && self.format != Format::Table
                 && self.streams.is_terminal(Stream::Output);
             let watch = Watch::start(self.progress, &self.report, is_shown);
+            let (alive, left) = mpsc::channel(1);
             let run = StatementRun {
+                alive,
                 context: self.context.clone(),
                 report: self.report.clone(),
                 format: self.format,
@@ -83,6 +104,7 @@ impl Session {
                     },
                     failure = signals.next() => {
                         run.abort();
+                        self.left = Some(Left(left));
                         Err(failure)
                     }
                 }
@@ -114,6 +136,8 @@ pub(super) fn only_reads() -> SQLOptions {
 
 /// The run of a statement.
 struct StatementRun {
+    /// Lives as long as the work.
+    alive: mpsc::Sender<Infallible>,
     context: SessionContext,
     report: Arc<Report>,
     format: Format,
@@ -145,7 +169,7 @@ impl StatementRun {
         let mut output = Output::new(self.format, self.output.as_deref(), &rows.schema(), &self.streams)?;
         let written = async {
             // Another thread evaluates while this one writes.
-            let mut rows = ahead(rows);
+            let (mut rows, _task) = ahead(rows, self.alive.clone());
             while let Some(batch) = rows.recv().await {
                 output.add(batch?)?;
             }
@@ -193,18 +217,21 @@ fn add(name: &str, data_type: &DataType, columns: &mut Vec<String>) {
 /// Batches that are evaluated ahead.
 const AHEAD: usize = 4;
 
+/// The rows, which another thread evaluates. It ends when the second value is dropped.
 fn ahead(
     mut rows: SendableRecordBatchStream,
-) -> tokio::sync::mpsc::Receiver<Result<datafusion::arrow::array::RecordBatch, DataFusionError>> {
-    let (sender, receiver) = tokio::sync::mpsc::channel(AHEAD);
-    tokio::spawn(async move {
+    alive: mpsc::Sender<Infallible>,
+) -> (mpsc::Receiver<Result<RecordBatch, DataFusionError>>, SpawnedTask<()>) {
+    let (sender, receiver) = mpsc::channel(AHEAD);
+    let task = SpawnedTask::spawn(async move {
+        let _alive = alive;
         while let Some(batch) = rows.next().await {
             if sender.send(batch).await.is_err() {
                 return;
             }
         }
     });
-    receiver
+    (receiver, task)
 }
 
 async fn drain(mut rows: SendableRecordBatchStream) -> Result<(), DataFusionError> {
