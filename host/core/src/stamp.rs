@@ -1,6 +1,6 @@
 //! The identification of an input: its size, the time of its last change, and samples of its bytes.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::time::{Duration, SystemTime};
 
@@ -29,6 +29,33 @@ pub struct Stamp {
     pub nanoseconds: u32,
     /// The hash of the samples.
     pub samples: u64,
+}
+
+/// The state of a file as the system shows it: without a look at its bytes. Another file that takes the name
+/// has another state, also if it has the size and the time of the first one, and so has a file whose time was
+/// set back after a write. (Systems other than Unix show no more than size and time.)
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileState {
+    size: u64,
+    modified: Option<SystemTime>,
+    /// The device, the number there, and the time of the last change of anything about the file.
+    #[cfg(unix)]
+    node: (u64, u64, i64, i64),
+}
+
+impl FileState {
+    /// The state of a file.
+    #[must_use]
+    pub fn of(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        use std::os::unix::fs::MetadataExt as _;
+        Self {
+            size: metadata.len(),
+            modified: metadata.modified().ok(),
+            #[cfg(unix)]
+            node: (metadata.dev(), metadata.ino(), metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
 }
 
 /// The offset and length of each sample of a file. Samples are blocks at equal distances, the first at the

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use warpath_core::error::{Error, InputError};
 use warpath_core::leaves::{LeafDevice, LeafForm};
 use warpath_core::pool;
-use warpath_core::stamp::Stamp;
+use warpath_core::stamp::{FileState, Stamp};
 use warpath_part::file::{Error as PartError, Reader};
 use warpath_part::text::Shredder;
 use warpath_plan::Evaluated;
@@ -34,8 +34,8 @@ const SEGMENT_BYTES: usize = 32 << 20;
 fn identity(source: &Source) -> Option<Identity> {
     let Source::File(path) = source else { return None };
     let file = std::fs::File::open(path).ok()?;
-    let stamp = file.metadata().is_ok_and(|metadata| metadata.is_file()).then(|| Stamp::of(&file).ok());
-    Some(Identity { path: path.clone(), stamp: stamp.flatten()? })
+    let metadata = file.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    Some(Identity { path: path.clone(), state: FileState::of(&metadata), stamp: Stamp::of(&file).ok()? })
 }
 
 impl Engine {
@@ -146,12 +146,7 @@ impl Loaded {
     pub fn in_place_of(&self, sources: Vec<Source>) -> Vec<Source> {
         let loaded = |source: Source| {
             let Source::File(path) = &source else { return source };
-            let Ok(metadata) = path.metadata() else { return source };
-            let now = (metadata.len(), metadata.modified().ok());
-            let is_it = |input: &&LoadedInput| {
-                input.file().is_some_and(|(_, size, modified)| now == (size, Some(modified)))
-            };
-            match self.of_path(path).filter(is_it) {
+            match self.of_path(path).filter(|input| input.is_current()) {
                 Some(input) => Source::Loaded(input.clone()),
                 None => source,
             }

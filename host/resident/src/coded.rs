@@ -111,7 +111,7 @@ impl Coded {
             Leaf::Integers(packed) => {
                 self.add_numbers(packed, &here, |value, text| write_integer(integer(value), text));
             }
-            Leaf::Doubles(packed) => {
+            Leaf::Doubles { packed, .. } => {
                 self.add_numbers(packed, &here, |value, text| write_double(double(value), text));
             }
             Leaf::Codes { numbers, codes, dictionary } => {

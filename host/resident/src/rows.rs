@@ -111,7 +111,7 @@ impl Question {
                 Some(rows)
             }
             Leaf::Integers(packed) => ranges(integer_ranges(test), packed),
-            Leaf::Doubles(packed) => ranges(double_ranges(test), packed),
+            Leaf::Doubles { packed, .. } => ranges(double_ranges(test), packed),
             Leaf::Codes { numbers, codes, dictionary } => {
                 let passing = self.codes(test, dictionary);
                 let is_in: Vec<bool> = codes.iter().map(|code| passing.get((*code).into())).collect();

@@ -74,8 +74,13 @@ pub enum Leaf {
     Booleans(RowSet),
     /// Integers, as [`of_integer`] gives them.
     Integers(Packed),
-    /// Doubles, as [`of_double`] gives them. None is -0.
-    Doubles(Packed),
+    /// Doubles, as [`of_double`] gives them. None is -0, which is equal to 0.
+    Doubles {
+        /// The values.
+        packed: Packed,
+        /// True if a value was -0: its sign is in the lines alone.
+        had_negative_zero: bool,
+    },
     /// Strings, as numbers of codes.
     Codes {
         /// For each row the number of its code.
@@ -126,7 +131,7 @@ impl Leaf {
     pub fn bytes(&self) -> u64 {
         match self {
             Self::Booleans(rows) => size_of_val(rows.words()) as u64,
-            Self::Integers(packed) | Self::Doubles(packed) => packed.bytes(),
+            Self::Integers(packed) | Self::Doubles { packed, .. } => packed.bytes(),
             Self::Codes { numbers, codes, .. } => numbers.bytes() + (codes.len() * size_of::<u32>()) as u64,
             Self::Whole(_) => 0,
         }
@@ -263,10 +268,11 @@ fn leaf(values: &Values, rows: &RowSet, path: &[Vec<u8>], dictionaries: &Diction
             Leaf::Booleans(set)
         }
         Values::Int(values) => Leaf::Integers(packed(rows, values.iter().map(|value| of_integer(*value)))),
-        // The sum with 0 is never -0.
-        Values::Double(values) => {
-            Leaf::Doubles(packed(rows, values.iter().map(|value| of_double(value + 0.0))))
-        }
+        Values::Double(values) => Leaf::Doubles {
+            // The sum with 0 is never -0.
+            packed: packed(rows, values.iter().map(|value| of_double(value + 0.0))),
+            had_negative_zero: values.iter().any(|value| *value == 0.0 && value.is_sign_negative()),
+        },
         Values::Bytes(strings) => of_strings(strings, rows, path, dictionaries),
     }
 }

@@ -34,10 +34,10 @@ use crate::segment::{Kind, Leaf, Member, Rows, Segment, of_strings};
 const VERSION: u32 = 1;
 /// The fields in their order. Bytes with another hash of this text are not read.
 const LAYOUT: &str = "version u32, hash of this text u64; rows u32, loose u32, records set; members u64: names \
-    u32, each sized; exact u32, nulls rows, kinds u32: node u32, rows rows, leaf u32: 0 set, 1 and 2 packed, 3 \
-    packed and strings, 4 + layout; symbols u32, lengths u8, symbols u64; codes of lines packed, bytes of \
-    lines packed. set: words u64. rows: 0 none, 1 all, 2 set u32. packed: base u64 and width u32 of blocks of \
-    1024 rows, words u32 in 32 lanes. strings: count u32, ends u32, bytes";
+    u32, each sized; exact u32, nulls rows, kinds u32: node u32, rows rows, leaf u32: 0 set, 1 packed, 2 \
+    negative zero u32 and packed, 3 packed and strings, 4 + layout; symbols u32, lengths u8, symbols u64; \
+    codes of lines packed, bytes of lines packed. set: words u64. rows: 0 none, 1 all, 2 set u32. packed: \
+    base u64 and width u32 of blocks of 1024 rows, words u32 in 32 lanes. strings: count u32, ends u32, bytes";
 /// Bytes of version and hash.
 pub const FRONT: usize = 12;
 
@@ -138,8 +138,9 @@ fn put_leaf(leaf: &Leaf, out: &mut Out) {
             out.u32(INTEGERS);
             put_packed(packed, out);
         }
-        Leaf::Doubles(packed) => {
+        Leaf::Doubles { packed, had_negative_zero } => {
             out.u32(DOUBLES);
+            out.u32((*had_negative_zero).into());
             put_packed(packed, out);
         }
         Leaf::Codes { numbers, codes, dictionary } => {
@@ -415,7 +416,7 @@ impl<'a> Reader<'a> {
         let leaf = match self.u32()? {
             BOOLEANS => Leaf::Booleans(self.set()?),
             INTEGERS => Leaf::Integers(self.packed()?),
-            DOUBLES => Leaf::Doubles(self.doubles()?),
+            DOUBLES => Leaf::Doubles { had_negative_zero: self.bool()?, packed: self.doubles()? },
             CODES => return Ok((Leaf::Whole(Layout::String), Some(self.coded()?))),
             other => {
                 let layout = other.checked_sub(WHOLE).and_then(Layout::of_number);

@@ -111,7 +111,7 @@ fn made(number: usize, segment: &Segment) -> Vec<Made> {
                     push(Class::Booleans, &kind.rows, Some(Packed::of(&values)), None);
                 }
                 Leaf::Integers(packed) => push(Class::Integers, &kind.rows, Some(packed.clone()), None),
-                Leaf::Doubles(packed) => push(Class::Doubles, &kind.rows, Some(packed.clone()), None),
+                Leaf::Doubles { packed, .. } => push(Class::Doubles, &kind.rows, Some(packed.clone()), None),
                 Leaf::Codes { numbers, codes, dictionary } => {
                     let mut values = Vec::with_capacity(numbers.rows() as usize);
                     numbers.each_block(|block| {

@@ -51,7 +51,7 @@ pub struct Args {
     pub writable: bool,
 
     /// Questions that run at the same time [default: one for each core, and at least 4]
-    #[arg(long, value_name = "N", value_parser = workers, help_heading = "Limits")]
+    #[arg(long, value_name = "N", value_parser = questions, help_heading = "Limits")]
     pub questions: Option<usize>,
 
     /// Questions that wait for others; more are refused
@@ -63,7 +63,7 @@ pub struct Args {
     pub tails: usize,
 
     /// The longest time of a question, such as 90s or 10min
-    #[arg(long, value_name = "TIME", default_value = "5min", value_parser = time, help_heading = "Limits")]
+    #[arg(long, value_name = "TIME", default_value = "5min", value_parser = some_time, help_heading = "Limits")]
     pub time: Duration,
 
     /// The most lines of a response of text, and rows of Flight SQL
@@ -97,7 +97,7 @@ pub struct Args {
     pub connections: usize,
 
     /// The longest time without a byte of a client that is to send more
-    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = time, help_heading = "Limits")]
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = some_time, help_heading = "Limits")]
     pub idle: Duration,
 
     /// The time that questions have to end when the server does
@@ -121,6 +121,18 @@ pub struct Args {
 /// The bytes of memory for inputs, or 0.
 fn load_size(text: &str) -> Result<usize, String> {
     if text == "0" { Ok(0) } else { memory_size(text) }
+}
+
+fn questions(text: &str) -> Result<usize, String> {
+    workers(text).map_err(|_| "1 to 1024 questions run at the same time".to_owned())
+}
+
+/// A time that is not 0.
+fn some_time(text: &str) -> Result<Duration, String> {
+    match time(text)? {
+        Duration::ZERO => Err("nothing happens in a time of 0".to_owned()),
+        time => Ok(time),
+    }
 }
 
 fn time(text: &str) -> Result<Duration, String> {

@@ -93,8 +93,9 @@ struct Started {
     number: u64,
     command: &'static str,
     cancel: Cancel,
-    /// The exit code.
+    /// The exit code, and whether the client was gone before the end.
     code: u8,
+    is_closed: bool,
     since: Instant,
     timer: Option<JoinHandle<()>>,
     metrics: Arc<Metrics>,
@@ -102,12 +103,19 @@ struct Started {
     permit: Option<OwnedSemaphorePermit>,
 }
 
+impl Started {
+    /// Keeps how the question ended, before its client hears of it.
+    fn end(&mut self, code: u8) {
+        (self.code, self.is_closed) = (code, self.cancel.is_closed());
+    }
+}
+
 impl Drop for Started {
     fn drop(&mut self) {
         if let Some(timer) = &self.timer {
             timer.abort();
         }
-        let status = match (self.cancel.reason(), self.cancel.is_closed(), self.code) {
+        let status = match (self.cancel.reason(), self.is_closed, self.code) {
             (Some(_), ..) => "limit",
             (None, true, _) => "cancelled",
             (None, false, 0 | 1) => "ok",
@@ -278,7 +286,7 @@ impl Questions {
         tokio::task::spawn_blocking(move || {
             let client = question.client.clone();
             let (number, left) = question.run();
-            started.code = number;
+            started.end(number);
             client.end(number);
             match left {
                 None => {
@@ -334,15 +342,13 @@ impl Questions {
                     Err(failure.unwrap_or_else(|| SqlFailure::usage("the question was cancelled")))
                 }
             };
+            started.end(done.as_ref().map_or_else(|failure| failure.code, |()| 0));
             if let Err(failure) = done {
-                started.code = failure.code;
                 tokio::select! {
                     // The receiver may be gone.
                     _ = sender.send(Err(failure)) => {}
                     _ = closed.wait_for(|is_closed| *is_closed) => {}
                 }
-            } else {
-                started.code = 0;
             }
             if !is_over {
                 // The client need not wait until the work has seen its end. The next question does.
@@ -371,6 +377,7 @@ impl Questions {
             number,
             command,
             code: FAULT,
+            is_closed: false,
             since: Instant::now(),
             timer: (!is_tail).then(|| tokio::spawn(end_late(cancel.clone(), &self.settings))),
             metrics: self.metrics.clone(),

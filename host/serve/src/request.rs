@@ -224,7 +224,8 @@ pub fn asked(command: &str, accept: Option<&str>, body: &[u8]) -> Result<Asked, 
     };
     let has_own_format = words.len() > 1;
     let default = if of_command == command && command != "explain" { Format::Ndjson } else { Format::Text };
-    let format = given.or_else(|| accept.and_then(Format::accepted)).unwrap_or(default);
+    let accepted = || accept.filter(|_| WITH_FORMAT.contains(&command)).and_then(Format::accepted);
+    let format = given.or_else(accepted).unwrap_or(default);
     let mut form = Form::Output;
     if WITH_FORMAT.contains(&command) && !has_own_format {
         words.push(format!("--format={}", format.name()).into());
@@ -336,6 +337,15 @@ mod tests {
                 Format::Parquet,
             ),
             ("head", Some("*/*"), "{}", &["head", "--message-format=json"], Format::Ndjson),
+            // Commands with one format have it, whatever the request accepts.
+            ("head", Some("text/csv"), "{}", &["head", "--message-format=json"], Format::Ndjson),
+            (
+                "explain",
+                Some("application/vnd.apache.parquet"),
+                r#"{"arguments": ["a=$.a"]}"#,
+                &["explain", "--message-format=json", "a=$.a"],
+                Format::Text,
+            ),
             (
                 "explain",
                 None,

@@ -8,12 +8,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
-use std::time::SystemTime;
 
 use warpath::{DeviceChoice, Engine, Error, Loaded, Source};
+use warpath_core::stamp::FileState;
 
 /// The state of a file.
-type State = (u64, Option<SystemTime>);
+type State = Option<FileState>;
 
 /// The bytes of new inputs from which on free memory is returned to the system.
 #[cfg(unix)]
@@ -155,7 +155,7 @@ fn named(source: &Source) -> Option<(String, PathBuf)> {
 }
 
 fn state_of(path: &Path) -> State {
-    path.metadata().map_or((0, None), |metadata| (metadata.len(), metadata.modified().ok()))
+    path.metadata().ok().map(|metadata| FileState::of(&metadata))
 }
 
 /// True for the name of a file of XML, which has no lines of JSON.

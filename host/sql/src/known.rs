@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use datafusion::arrow::datatypes::Schema;
-use datafusion::common::{Result, Statistics};
+use datafusion::common::{Result, ScalarValue, Statistics};
 use datafusion::datasource::physical_plan::parquet::metadata::DFParquetMetadata;
 use datafusion::datasource::table_schema::TableSchema;
 use datafusion::execution::object_store::ObjectStoreUrl;
@@ -13,6 +13,11 @@ use object_store::ObjectMeta;
 
 /// The most bytes of footers that [`KnownParts`] keeps.
 const MOST: usize = 256 << 20;
+
+/// True for a double that is zero.
+fn is_zero(value: &ScalarValue) -> bool {
+    matches!(value, ScalarValue::Float64(Some(value)) if *value == 0.0)
+}
 
 /// The footers of stores that sessions have opened: of each store, those of the last version. A footer is
 /// read again if its part has another size or time, and when all of them have become too large.
@@ -83,7 +88,16 @@ impl Parts {
             return Ok(known.clone());
         }
         let (metadata, schema) = (&part.footer.metadata, self.schema.file_schema());
-        let made = DFParquetMetadata::statistics_from_parquet_metadata(metadata, schema)?;
+        let mut made = DFParquetMetadata::statistics_from_parquet_metadata(metadata, schema)?;
+        for column in &mut made.column_statistics {
+            for bound in [&mut column.min_value, &mut column.max_value] {
+                // The least zero is written as -0 and the greatest one as 0, whatever they are. (Parquet,
+                // `ColumnOrder`.)
+                if bound.get_value().is_some_and(is_zero) {
+                    *bound = std::mem::take(bound).to_inexact();
+                }
+            }
+        }
         Ok(part.statistics.get_or_init(|| Arc::new(made)).clone())
     }
 

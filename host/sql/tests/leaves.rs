@@ -231,6 +231,48 @@ fn rows_are_those_of_the_files() {
     }
 }
 
+/// Columns in memory have no -0, and bounds of Parquet have it for 0, too: neither is taken for a value.
+#[test]
+fn zero_has_its_sign() {
+    let session = Session::new();
+    let engine = Engine::builder().build().unwrap();
+    for (name, text) in [
+        ("both", "{\"x\":-0.0}\n{\"x\":0.0}\n{\"x\":1.5}\n"),
+        ("plus", "{\"x\":0.0}\n{\"x\":1.5}\n"),
+        ("minus", "{\"x\":-1.5}\n{\"x\":-0.0}\n"),
+    ] {
+        let file = session.path(&format!("{name}.ndjson"));
+        std::fs::write(&file, text).unwrap();
+        let store = session.path(&format!("{name}.wp"));
+        let source = Source::Bytes("lines".into(), text.as_bytes().into());
+        Store::add(&store, vec![source], AddOptions::default(), &mut |_| {}).unwrap();
+        for query in [
+            "SELECT x FROM $t",
+            "SELECT count(*), x FROM $t GROUP BY x ORDER BY x",
+            "SELECT count(DISTINCT x) FROM $t",
+            "SELECT min(x), max(x) FROM $t",
+            "SELECT count(*) FROM $t WHERE x = 0.0",
+            "SELECT count(*) FROM $t WHERE x >= 0.0",
+            "SELECT count(*) FROM $t WHERE x IN (0.0, 7.0)",
+            "SELECT count(*) FROM $t WHERE x NOT IN (0.0, 7.0)",
+        ] {
+            let want = session.rows(&query.replace("$t", &quoted(&file)));
+            assert_eq!(session.rows(&query.replace("$t", &quoted(&store))), want, "{name} {query}");
+            for table in [&file, &store] {
+                let loaded = engine.load(Source::named(table, Default::default()).unwrap()).unwrap();
+                let options = Options { workers: 2, ..Options::default() };
+                let context =
+                    options.context_over(&Arc::default(), Arc::new(move || loaded.clone())).unwrap();
+                assert_eq!(
+                    session.rows_in(&context, &query.replace("$t", &quoted(table))),
+                    want,
+                    "{name} {query}"
+                );
+            }
+        }
+    }
+}
+
 /// Lines that are malformed, or no objects, are those of the file: an error, or left out.
 #[test]
 fn malformed_lines_are_read() {

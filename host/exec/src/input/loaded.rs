@@ -12,8 +12,8 @@ mod read;
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
 
+use warpath_core::stamp::FileState;
 #[cfg(feature = "store")]
 use warpath_resident::{DeviceTable, Segment};
 use warpath_shared::units::Level;
@@ -132,16 +132,24 @@ impl LoadedInput {
         Sequence::of_text(name, text).with_mark(!begins_within)
     }
 
-    /// The file from which the input was loaded, with its size and the time of its last change then. `None`
-    /// for other sources.
+    /// The file from which the input was loaded; `None` for other sources.
     #[must_use]
-    pub fn file(&self) -> Option<(&Path, u64, SystemTime)> {
+    pub fn file(&self) -> Option<&Path> {
+        self.identity().map(|identity| &*identity.path)
+    }
+
+    /// True if the file from which the input was loaded is as it was then. False for other sources.
+    #[must_use]
+    pub fn is_current(&self) -> bool {
+        self.identity().is_some_and(|identity| {
+            identity.path.metadata().is_ok_and(|metadata| FileState::of(&metadata) == identity.state)
+        })
+    }
+
+    fn identity(&self) -> Option<&Identity> {
         match &self.0 {
             #[cfg(feature = "store")]
-            Form::Leaves(contents) => {
-                let Identity { path, stamp } = contents.identity.as_ref()?;
-                Some((path, stamp.size(), stamp.modified()))
-            }
+            Form::Leaves(contents) => contents.identity.as_ref(),
             Form::Kept(_) => None,
         }
     }

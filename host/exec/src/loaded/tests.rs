@@ -300,6 +300,41 @@ fn versions_are_those_of_the_file() {
     }
 }
 
+/// Another file of the same size and time takes the place of a loaded one, and a write is followed by a time
+/// that is set back.
+#[test]
+#[cfg(unix)]
+fn a_file_is_not_known_by_its_size_and_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let [path, other] = ["log.ndjson", "other.ndjson"].map(|name| folder.path().join(name));
+    let engine = Engine::builder().build().unwrap();
+    let sources = || vec![Source::File(path.clone())];
+    let set_time = |path: &std::path::Path| {
+        let file = std::fs::File::options().write(true).open(path).unwrap();
+        file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    };
+    let write = |path: &std::path::Path, text: &str| {
+        std::fs::write(path, text).unwrap();
+        set_time(path);
+    };
+    write(&path, "{\"a\":1}\n");
+    let mut loaded = engine.load(sources()).unwrap();
+    for (number, in_place) in [(2, false), (3, true)] {
+        let text = format!("{{\"a\":{number}}}\n");
+        match in_place {
+            true => write(&path, &text),
+            false => {
+                write(&other, &text);
+                std::fs::rename(&other, &path).unwrap();
+            }
+        }
+        assert!(matches!(loaded.in_place_of(sources())[..], [Source::File(_)]));
+        loaded = loaded.renewed(&engine, sources()).unwrap();
+        assert_eq!(hits(loaded.input(&engine)).unwrap()[0].2, number.to_string());
+        assert!(matches!(loaded.in_place_of(sources())[..], [Source::Loaded(_)]));
+    }
+}
+
 /// Parts of a store, whose segments are their row groups. Some parts, all or none have a resident form: the
 /// results and the memory are the same.
 #[test]

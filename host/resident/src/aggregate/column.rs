@@ -65,7 +65,7 @@ impl<'a> Column<'a> {
         };
         let leaf = match leaf {
             Leaf::Booleans(is_true) => Numbered::Booleans(is_true),
-            Leaf::Integers(packed) | Leaf::Doubles(packed) => Numbered::Numbers(packed),
+            Leaf::Integers(packed) | Leaf::Doubles { packed, .. } => Numbered::Numbers(packed),
             Leaf::Codes { numbers, codes, .. } => Numbered::Codes(numbers, codes),
             Leaf::Whole(_) => return Err(Error::NotInLeaves),
         };

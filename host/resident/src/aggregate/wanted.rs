@@ -113,7 +113,9 @@ pub fn kind_of<'a>(path: &[Vec<u8>], segments: impl Iterator<Item = &'a Segment>
             let next = match leaf {
                 Leaf::Booleans(_) => ColumnKind::Booleans,
                 Leaf::Integers(_) => ColumnKind::Integers,
-                Leaf::Doubles(_) => ColumnKind::Doubles,
+                // The sign would be lost.
+                Leaf::Doubles { had_negative_zero: true, .. } => return None,
+                Leaf::Doubles { .. } => ColumnKind::Doubles,
                 Leaf::Codes { dictionary, .. } => ColumnKind::Codes(dictionary.clone()),
                 Leaf::Whole(_) => return None,
             };

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, Fields};
 use datafusion::common::tree_node::{Transformed, TransformedResult, TreeNode, TreeNodeRecursion};
@@ -35,13 +34,7 @@ use crate::source::FILE_TYPE;
 pub type Names = Vec<Vec<u8>>;
 
 /// Loaded inputs that are files, by their locations.
-pub struct LoadedFiles(HashMap<Location, LoadedFile>);
-
-struct LoadedFile {
-    input: LoadedInput,
-    size: u64,
-    modified: SystemTime,
-}
+pub struct LoadedFiles(HashMap<Location, LoadedInput>);
 
 impl LoadedFiles {
     /// True if nothing is loaded.
@@ -51,17 +44,14 @@ impl LoadedFiles {
 
     /// The loaded input of a file that has not changed since.
     pub fn input(&self, file: &ObjectMeta) -> Option<&LoadedInput> {
-        let found = self.0.get(&file.location)?;
-        let is_same = found.size == file.size && SystemTime::from(file.last_modified) == found.modified;
-        is_same.then_some(&found.input)
+        self.0.get(&file.location).filter(|input| input.is_current())
     }
 
     /// The loaded inputs that are files.
     pub fn of(loaded: &Loaded) -> Self {
         let file = |input: &LoadedInput| {
-            let (path, size, modified) = input.file()?;
-            let location = Location::from_absolute_path(absolute(path)?).ok()?;
-            Some((location, LoadedFile { input: input.clone(), size, modified }))
+            let location = Location::from_absolute_path(absolute(input.file()?)?).ok()?;
+            Some((location, input.clone()))
         };
         Self(loaded.inputs().iter().filter_map(file).collect())
     }

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
-use warpath_core::stamp::Stamp;
+use warpath_core::stamp::{FileState, Stamp};
 use warpath_resident::{DeviceTable, Segment};
 use warpath_shared::units::ByteOffset;
 use warpath_store::schema::SchemaTree;
@@ -103,5 +103,6 @@ impl Placed {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Identity {
     pub path: PathBuf,
+    pub state: FileState,
     pub stamp: Stamp,
 }
