@@ -41,6 +41,36 @@ fn a_malformed_record_ends_the_answers() {
     }
 }
 
+/// A store takes all lines, and says which are no records.
+#[test]
+fn malformed_lines_of_a_store_are_counted() {
+    let folder = Folder::new();
+    let kept = "; the store keeps them, and a question stops there unless `--on-error skip` is given\n";
+    for (name, text, malformed, layout) in [
+        ("bad.ndjson", "{\"a\":1}\nnope\n{\"a\":\n", "2 of 3", ""),
+        ("pretty.json", "{\n  \"a\": 1\n}\n", "3 of 3", "JSON values one after the other"),
+        ("array.json", "[\n{\"a\":1},\n{\"a\":2}\n]\n", "4 of 4", "an array of records"),
+    ] {
+        folder.write(name, text);
+        let ran = folder.run(&["store", "add", "logs.wp", name]);
+        let mut said = format!("warning: malformed lines: {malformed}{kept}");
+        if !layout.is_empty() {
+            said += &format!(
+                "  help: {name} has {layout}: `warpath query '$' {name} | warpath store add logs.wp -` adds them \
+                 as lines\n"
+            );
+        }
+        assert_eq!((ran.code, ran.stderr.as_str()), (0, said.as_str()));
+        // What the help says.
+        if !layout.is_empty() {
+            let records = folder.run(&["query", "$", name]).ok().to_owned();
+            assert_eq!(folder.run_with(&["store", "add", "other.wp", "-"], records.as_bytes()).ok(), "");
+            let count = folder.run(&["query", "$.a", "--count", "other.wp"]).ok().to_owned();
+            assert!(["1\n", "3\n"].contains(&&*count), "{count}");
+        }
+    }
+}
+
 fn records(count: usize) -> String {
     (0..count).map(|n| format!("{{\"n\":{n}}}\n")).collect()
 }

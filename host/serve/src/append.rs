@@ -185,7 +185,11 @@ impl Appends {
                     }
                     drop(turn);
                 });
-                Ok(json!({"version": version, "lines": added.lines}))
+                let mut said = json!({"version": version, "lines": added.lines});
+                if added.malformed > 0 {
+                    said["malformed"] = added.malformed.into();
+                }
+                Ok(said)
             }
             Err(_) if state.is_too_long.load(Ordering::Relaxed) => {
                 let why = format!("the lines have more than {} bytes", self.most);

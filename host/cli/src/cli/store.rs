@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use indicatif::BinaryBytes;
 use warpath::store::{AddOptions, Added, CompactOptions, Followed, Rewritten, Store, StoreColumn, StorePart};
-use warpath::{Engine, FollowEnd, OnError, Predicate};
+use warpath::{Engine, FollowEnd, OnError, Predicate, Source};
 use warpath_terminal::escape::escaped;
 use warpath_terminal::messages::Ui;
 use warpath_terminal::progress::Progress;
@@ -58,6 +58,19 @@ fn add(args: StoreAddArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failur
         };
         ui.note(format_args!("{}: is in the store already{why}", escaped(input)));
     }
+    if added.malformed > 0 {
+        ui.warning(format_args!(
+            "malformed lines: {} of {}; the store keeps them, and a question stops there unless `--on-error \
+             skip` is given",
+            added.malformed, added.lines
+        ));
+        if let Some((name, layout)) = of_another_layout(&args, ui) {
+            let (name, store) = (escaped(&name), escaped(&args.store.display().to_string()).to_string());
+            ui.help(format_args!(
+                "{name} has {layout}: `warpath query '$' {name} | warpath store add {store} -` adds them as lines"
+            ));
+        }
+    }
     if added.lines == 0 && added.known.is_empty() && !args.follow.follow {
         ui.note("the inputs have no lines");
     }
@@ -82,6 +95,16 @@ fn add(args: StoreAddArgs, ui: &Ui, started: Instant) -> Result<ExitCode, Failur
         statistics::show(ui, &statistics, format);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The first file that has another layout of JSON than lines, and that layout.
+fn of_another_layout(args: &StoreAddArgs, ui: &Ui) -> Option<(String, &'static str)> {
+    let sources = files::sources(&args.files, Written::default(), ui).ok()?;
+    let files = sources.into_iter().filter(|source| matches!(source, Source::File(_)));
+    files.into_iter().find_map(|source| {
+        let name = source.name();
+        Some((name, source.recognised().ok()?.layout()?))
+    })
 }
 
 /// Adds the lines that the inputs have now.

@@ -119,6 +119,8 @@ pub struct Added {
     pub text_bytes: u64,
     /// Bytes of the new parts.
     pub file_bytes: u64,
+    /// The lines of them that are neither blank nor a record. Questions stop there, or skip them.
+    pub malformed: u64,
     /// The files that the store had already.
     pub known: Vec<String>,
     /// The ones of them whose time has changed, and neither the size nor the samples of the bytes.
@@ -232,6 +234,7 @@ pub(super) fn write(
         replaced.push((part.name, parts));
     }
     let before = writer.parts.len();
+    writer.malformed = 0;
     let texts = Texts::new(mem::take(&mut inputs.fresh), options.group_bytes).ending_parts();
     writer.write(texts, options.resident, progress)?;
     inputs.check()?;
@@ -242,6 +245,7 @@ pub(super) fn write(
         lines: sum(|part| part.rows),
         text_bytes: sum(|part| part.text_bytes),
         file_bytes: sum(|part| part.bytes),
+        malformed: writer.malformed,
         known: inputs.known,
         touched: inputs.touched,
     };
@@ -347,6 +351,8 @@ pub(super) struct PartsWriter<'a> {
     pub parts: Vec<Part>,
     /// The columns of the parts.
     pub tree: Arc<Tree>,
+    /// The lines that are neither blank nor a record.
+    pub malformed: u64,
     is_kept: bool,
 }
 
@@ -371,7 +377,7 @@ impl<'a> PartsWriter<'a> {
         let reserved = folder.map_or_else(|| Ok(Reserved::new()), |folder| reserved(location, folder))?;
         let shredder = Shredder::resume(reserved);
         let tree = Arc::new(shredder.tree().clone());
-        Ok(Self { location, mode, shredder, parts: Vec::new(), tree, is_kept: false })
+        Ok(Self { location, mode, shredder, parts: Vec::new(), tree, malformed: 0, is_kept: false })
     }
 
     /// Makes a change with the columns of these parts one version of the folder. The files stay.
@@ -468,6 +474,7 @@ impl<'a> PartsWriter<'a> {
             if part_bytes > 0 && (text.begins_part || part_bytes + len > PART_BYTES) {
                 part_bytes = 0;
                 self.shredder.begin_part();
+                self.malformed += schema.malformed();
                 if !send(Step::End(self.tree.clone(), mem::take(&mut facts), schema.end())) {
                     return Ok(());
                 }
@@ -492,6 +499,7 @@ impl<'a> PartsWriter<'a> {
         }
         if part_bytes > 0 {
             self.shredder.begin_part();
+            self.malformed += schema.malformed();
             send(Step::End(self.tree.clone(), facts, schema.end()));
         }
         Ok(())

@@ -479,6 +479,7 @@ impl<'a> Following<'a> {
         (self.bytes, self.since) = (0, None);
         self.added.parts += added.parts;
         self.added.lines += added.lines;
+        self.added.malformed += added.malformed;
         self.added.text_bytes += added.text_bytes;
         self.added.file_bytes += added.file_bytes;
         let (version, lines) = (self.folder.version(), self.added.lines);

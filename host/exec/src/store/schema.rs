@@ -1,9 +1,12 @@
 //! The schema of the lines of a part, as one of its sections.
 
 use warpath_cpu::strict;
+use warpath_lang::program::Query;
 use warpath_part::file::{Error as PartError, Reader};
 use warpath_store::schema::{Position, SchemaTree, WalkOptions, Walker};
 
+use crate::devices::DeviceChoice;
+use crate::engine::{Engine, OnError};
 use crate::input::BYTE_ORDER_MARK;
 
 /// The section of the last group that has the schema of all lines of the part.
@@ -24,13 +27,18 @@ pub(super) struct PartSchema {
     /// True if the part gets no schema: a line is malformed, and who reads it has to get the error; or there
     /// are too many nodes.
     is_without: bool,
+    /// The lines that are neither blank nor a record.
+    malformed: u64,
 }
 
 impl PartSchema {
     /// Adds the lines of the next group. With `is_begin`, a byte order mark before them is no part of a line.
     pub fn add(&mut self, text: &[u8], is_begin: bool) {
         let text = text.strip_prefix(BYTE_ORDER_MARK).filter(|_| is_begin).unwrap_or(text);
-        self.is_without = self.is_without || !strict::faults(text).is_empty();
+        if !strict::faults(text).is_empty() {
+            self.is_without = true;
+            self.malformed += malformed(text);
+        }
         if self.is_without {
             return;
         }
@@ -40,6 +48,11 @@ impl PartSchema {
         self.before.push(self.lines);
         self.lines += walked.lines;
         self.is_without = !walked.suspects.is_empty() || self.tree.len() > MOST_NODES;
+    }
+
+    /// The lines so far of the part that are neither blank nor a record: questions stop there, or skip them.
+    pub fn malformed(&self) -> u64 {
+        self.malformed
     }
 
     /// The section for the groups so far; `None` if the part gets none. The next group begins another part.
@@ -56,6 +69,17 @@ impl PartSchema {
         tree.relocate(|position| Position { text: 0, line: line(position), ..position });
         Some(tree)
     }
+}
+
+/// The lines that are neither blank nor a record. Not all lines with a fault of RFC 8259 are.
+fn malformed(text: &[u8]) -> u64 {
+    let engine = Engine::builder().device(DeviceChoice::Cpu).on_error(OnError::Skip).build();
+    let counted = engine.and_then(|engine| {
+        let mut records = engine.bytes(text).query(&Query::compile("$")?)?;
+        records.by_ref().try_for_each(|record| record.map(drop))?;
+        Ok(records.stats().skipped)
+    });
+    counted.unwrap_or_default()
 }
 
 /// The schema of some lines, with the text 0 in all positions; `None` if a line is malformed, or there are

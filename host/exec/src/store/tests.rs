@@ -56,6 +56,23 @@ fn columns(path: &Path) -> Vec<String> {
 }
 
 #[test]
+fn lines_that_are_no_records_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("logs.wp");
+    assert_eq!(add(&path, "{\"id\":1}\n\n[1]\n\"\\ud800\"\n").malformed, 0);
+    assert_eq!(add(&path, "{\"id\":2}\nnope\n{\"id\":\n{\"id\":3}{\"id\":4}\n").malformed, 3);
+    // Several groups and parts.
+    let text = format!("x\n{{\"id\":5}}\n{}\n", "y".repeat(100));
+    let sources = vec![
+        Source::Bytes("one".into(), text.clone().into_bytes().into()),
+        Source::Bytes("two".into(), text.into_bytes().into()),
+    ];
+    let added = Store::add(&path, sources, AddOptions::default().group_bytes(8), &mut |_| {}).unwrap();
+    assert_eq!((added.lines, added.malformed), (6, 4));
+    assert!(Store::open(&path).unwrap().text(0..u64::MAX, &mut |_| true).is_ok());
+}
+
+#[test]
 fn small_additions_make_small_parts() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("store");
