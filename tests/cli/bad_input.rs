@@ -44,14 +44,14 @@ fn a_malformed_record_ends_the_answers() {
 /// A store takes all lines, and says which are no records.
 #[test]
 fn malformed_lines_of_a_store_are_counted() {
-    let folder = Folder::new();
+    let folder = Folder::new(&[]);
     let kept = "; the store keeps them, and a question stops there unless `--on-error skip` is given\n";
     for (name, text, malformed, layout) in [
         ("bad.ndjson", "{\"a\":1}\nnope\n{\"a\":\n", "2 of 3", ""),
         ("pretty.json", "{\n  \"a\": 1\n}\n", "3 of 3", "JSON values one after the other"),
         ("array.json", "[\n{\"a\":1},\n{\"a\":2}\n]\n", "4 of 4", "an array of records"),
     ] {
-        folder.write(name, text);
+        folder.write(name, text.as_bytes());
         let ran = folder.run(&["store", "add", "logs.wp", name]);
         let mut said = format!("warning: malformed lines: {malformed}{kept}");
         if !layout.is_empty() {

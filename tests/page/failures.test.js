@@ -56,6 +56,26 @@ test('an answer that fails after its first rows shows them and the error', async
   assert.deepEqual(page.faults, []);
 });
 
+test('a link with a fault, or with an input that is gone, says so and can be mended', async () => {
+  const { url } = await serve([LOG, file(join(scratch, 'other.ndjson'), log(20))]);
+  const wrong = await open(url, { fragment: `#q=${encodeURIComponent('$.level ==')}` });
+  await wrong.waitForSelector('#fault:not([hidden])');
+  await wrong.waitForSelector('#fields [role=treeitem]');
+  assert.equal(await wrong.textContent('#status'), '');
+  await wrong.fill('#condition', '');
+  await wrong.waitForFunction(() => document.querySelector('#status').textContent.startsWith('520 records'));
+  assert.deepEqual(wrong.faults, []);
+
+  const gone = await open(url, { fragment: '#in=gone.ndjson' });
+  await gone.waitForSelector('#fault:not([hidden])');
+  assert.match(await gone.textContent('.fault-message'), /gone\.ndjson: is not among the inputs/);
+  assert.equal(await gone.textContent('#status'), '');
+  await gone.waitForFunction(() => document.querySelectorAll('#inputs option').length === 4);
+  await gone.selectOption('#inputs', '');
+  await gone.waitForFunction(() => document.querySelector('#status').textContent.startsWith('520 records'));
+  assert.deepEqual(gone.faults, []);
+});
+
 test('an answer that is no JSON is reported as it is', async () => {
   const { url } = await serve([LOG]);
   const page = await open(url);

@@ -197,6 +197,7 @@ function run({ entered = true } = {}) {
   controller.abort();
   controller = new AbortController();
   const { signal } = controller;
+  failed = false;
   showControls();
   const sql = isSql(state.q);
   // SQL is run when it is complete, which only the key Enter says.
@@ -260,6 +261,8 @@ async function beside(signal) {
 let firstRows = () => {};
 let tookFirst = null;
 let matched = null;
+// True if the question has no answer, and the server has said why.
+let failed = false;
 let malformed = 0;
 
 function fetchRecords(skip, limit, signal, each) {
@@ -452,6 +455,7 @@ function showFault(error) {
   box.showError(error);
   box.showNotes(error.notes ?? []);
   records.fail();
+  failed = true;
   setStatus('');
 }
 
@@ -469,7 +473,7 @@ function setStatus(text) {
 function showStatus() {
   $('malformed').hidden = !malformed;
   $('malformed').textContent = counted(malformed, 'malformed record');
-  if (live) return;
+  if (live || failed) return;
   const parts = [];
   if (isSql(state.q)) parts.push(counted(records.rows.length, 'row'));
   else if (matched !== null) {
@@ -622,7 +626,8 @@ function showStatusOfLive(waiting = records.live?.waiting.length ?? 0) {
   if (!live) return;
   $('pause').textContent = live.paused ? 'Resume' : 'Pause';
   $('pause').setAttribute('aria-pressed', String(live.paused));
-  const rows = counted(records.rows.length, 'new record');
+  // Until the tail begins, the rows are those of the question before.
+  const rows = counted(records.live ? records.rows.length : 0, 'new record');
   $('live-state').textContent = live.paused ? `Paused, ${count(waiting)} waiting` : `Live, ${rows}`;
   $('live-state').classList.toggle('paused', live.paused);
 }
@@ -725,8 +730,11 @@ async function readSchema() {
   try {
     schema = await api.get('schema', { input: state.inputs });
   } catch (error) {
-    if (error instanceof api.ServerError) showFault(error);
-    else if (!(error instanceof api.Unreachable)) throw error;
+    if (error instanceof api.Unreachable) return;
+    if (!(error instanceof api.ServerError)) throw error;
+    showFault(error);
+    // A link may name an input that the server does not have: others can be chosen.
+    if (state.inputs.length) await listInputs();
     return;
   }
   completed.clear();
@@ -744,9 +752,20 @@ async function readSchema() {
 
 let everyInput = null;
 
+/** Offers the inputs that the server has. */
+async function listInputs() {
+  try {
+    everyInput = (await api.get('health', {})).inputs.map((input) => input.name);
+    showInputs();
+  } catch (error) {
+    // The fault that is shown says more than this one.
+    if (!(error instanceof api.ServerError || error instanceof api.Unreachable)) throw error;
+  }
+}
+
 function showInputs() {
   // Only the answer about all inputs has all names.
-  if (!state.inputs.length || !everyInput) everyInput = schema.inputs.map((input) => input.name);
+  if (schema && (!state.inputs.length || !everyInput)) everyInput = schema.inputs.map((input) => input.name);
   for (const name of state.inputs) if (!everyInput.includes(name)) everyInput.push(name);
   const select = $('inputs');
   const all = everyInput.length === 1 ? everyInput[0] : `all ${everyInput.length} inputs`;

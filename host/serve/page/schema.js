@@ -214,7 +214,8 @@ export class SchemaTree {
       ...types.map(([name, n]) => `${name}: ${count(n)}`),
       `${count(here)} of ${count(records)} records`,
     ];
-    if (node.distinct !== undefined && node.distinct !== null) title.push(`${count(node.distinct)} distinct`);
+    if (node.distinct !== undefined && node.distinct !== null)
+      title.push(`${node.distinct_exact ? '' : '~'}${count(node.distinct)} distinct`);
     row.title = title.join('\n');
     if (here === 0) row.classList.add('absent');
     row.append(
