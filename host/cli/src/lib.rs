@@ -6,5 +6,5 @@
 mod cli;
 
 pub use cli::main;
-pub use cli::served::{Inputs, Limits};
+pub use cli::served::{Inputs, Limits, why_none};
 pub use cli::serving::Served;

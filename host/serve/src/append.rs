@@ -13,8 +13,8 @@ use futures::StreamExt as _;
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 use tokio::sync::mpsc::{Receiver, channel};
-use warpath::Source;
 use warpath::store::{AddOptions, Store};
+use warpath::{InputError, Source};
 use warpath_cli::Inputs as _;
 use warpath_terminal::messages::Ui;
 
@@ -124,7 +124,10 @@ impl Appends {
             Some(name) => name,
             None => match &loaded.names()[..] {
                 [name] => name.clone(),
-                _ => return Err((StatusCode::BAD_REQUEST, "`input` is the name of a store".to_owned())),
+                _ => {
+                    let why = "the address has the name of a store: /append?input=NAME";
+                    return Err((StatusCode::BAD_REQUEST, why.to_owned()));
+                }
             },
         };
         let Some(store) = loaded.store(&name).map(Path::to_owned) else {
@@ -194,6 +197,11 @@ impl Appends {
             Err(_) if state.is_too_long.load(Ordering::Relaxed) => {
                 let why = format!("the lines have more than {} bytes", self.most);
                 Err((StatusCode::PAYLOAD_TOO_LARGE, why))
+            }
+            Err(warpath::Error::Input(InputError::Io { source, .. }))
+                if source.kind() == io::ErrorKind::TimedOut =>
+            {
+                Err((StatusCode::REQUEST_TIMEOUT, "the body did not come in time".to_owned()))
             }
             Err(error @ warpath::Error::Input(_)) => Err((StatusCode::BAD_REQUEST, error.chain())),
             Err(error) => Err(fault(error.chain())),

@@ -1,6 +1,6 @@
 //! The options.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr, ToSocketAddrs as _};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -35,8 +35,8 @@ pub struct Args {
     #[arg(value_name = "INPUT", required = true)]
     pub inputs: Vec<PathBuf>,
 
-    /// Address and port; port 0 is any that is free
-    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7273")]
+    /// Address and port, or a port of this machine; port 0 is any that is free
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:7273", value_parser = address)]
     pub listen: SocketAddr,
 
     /// File with the token that requests must have, of at least 16 characters
@@ -121,6 +121,15 @@ pub struct Args {
 /// The bytes of memory for inputs, or 0.
 fn load_size(text: &str) -> Result<usize, String> {
     if text == "0" { Ok(0) } else { memory_size(text) }
+}
+
+/// An address and a port, or a port of this machine.
+fn address(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(port) = text.parse() {
+        return Ok((Ipv4Addr::LOCALHOST, port).into());
+    }
+    let found = text.to_socket_addrs().ok().and_then(|mut all| all.next());
+    found.ok_or_else(|| "an address and a port were expected, such as 127.0.0.1:7273".to_owned())
 }
 
 fn questions(text: &str) -> Result<usize, String> {

@@ -52,7 +52,9 @@ impl Guard {
         }
         let Some(token) = self.token.as_deref().filter(|_| needs_token) else { return Ok(()) };
         let given = headers.get(AUTHORIZATION).map_or(&b""[..], |value| value.as_bytes());
-        let given = given.strip_prefix(b"Bearer ").unwrap_or_default();
+        // Names of schemes are case-insensitive. (RFC 9110, section 11.1.)
+        let (scheme, given) = given.split_at_checked(b"Bearer ".len()).unwrap_or_default();
+        let given = if scheme.eq_ignore_ascii_case(b"Bearer ") { given } else { b"" };
         match given.ct_eq(token.as_bytes()).into() {
             true => Ok(()),
             false => {
@@ -121,7 +123,9 @@ mod tests {
     #[test]
     fn a_token_is_compared_as_a_whole() {
         let guard = Guard { token: Some("0123456789abcdef".into()), is_loopback: false };
-        assert_eq!(checked(&guard, &[("authorization", "Bearer 0123456789abcdef")]), None);
+        for scheme in ["Bearer", "bearer"] {
+            assert_eq!(checked(&guard, &[("authorization", &format!("{scheme} 0123456789abcdef"))]), None);
+        }
         for given in
             ["Bearer 0123456789abcde", "Bearer 0123456789abcdef0", "Bearer ", "0123456789abcdef", "Basic x"]
         {

@@ -1,5 +1,6 @@
 //! The addresses of the server, and what each of them does.
 
+use std::error::Error as _;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
@@ -63,6 +64,12 @@ pub fn router(server: Arc<Server>) -> Router {
         let ask = move |State(server): State<Arc<Server>>, request: Request| ask(server, command, request);
         router = router.route(&format!("/{command}"), post(ask));
     }
+    // After the addresses, to which the second one applies.
+    let router = router
+        .fallback(|| async { failed(StatusCode::NOT_FOUND, "there is no such address: see docs/serve.md") })
+        .method_not_allowed_fallback(|| async {
+            failed(StatusCode::METHOD_NOT_ALLOWED, "the address takes another method: see `allow`")
+        });
     let flight = flight::router(&server);
     let guarded = middleware::from_fn_with_state(server.clone(), guarded);
     router.with_state(server).merge(flight).layer(guarded)
@@ -119,6 +126,9 @@ fn too_many(server: &Server, of: fn(StatusCode, &str) -> Response) -> Response {
     response
 }
 
+/// The error of a body that is longer than its limit.
+const TOO_LONG: &str = "length limit exceeded";
+
 /// The bytes of a body.
 pub async fn body_of(server: &Server, body: Body) -> Result<Bytes, (StatusCode, String)> {
     let most = server.body;
@@ -128,10 +138,13 @@ pub async fn body_of(server: &Server, body: Body) -> Result<Bytes, (StatusCode, 
     }
     match tokio::time::timeout(server.idle, to_bytes(body, most)).await {
         Ok(Ok(bytes)) => Ok(bytes),
-        Ok(Err(_)) => {
+        Ok(Err(error)) => {
             server.metrics.refuse("body");
-            let why = format!("the body has more than {most} bytes, or does not end");
-            Err((StatusCode::PAYLOAD_TOO_LARGE, why))
+            let is_long = error.source().is_some_and(|error| error.to_string() == TOO_LONG);
+            Err(match is_long {
+                true => (StatusCode::PAYLOAD_TOO_LARGE, format!("the body has more than {most} bytes")),
+                false => (StatusCode::BAD_REQUEST, "the body breaks off, or is malformed".to_owned()),
+            })
         }
         Err(_) => {
             server.metrics.refuse("slow");

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use warpath::store::Store;
 use warpath::{Error, FolderFiles, FollowEnd, FollowFrom, InputError, Source};
-use warpath_cli::Inputs;
+use warpath_cli::{Inputs, why_none};
 
 use crate::changes::Changes;
 use crate::failure::Failure;
@@ -93,15 +93,16 @@ impl Loaded {
         &self.changes
     }
 
-    /// The input that a name means: the name as it was given, the last part of it, or a file in a folder. A
-    /// name that means several inputs means none.
-    fn find(&self, name: &Path) -> Option<Found<'_>> {
+    /// The inputs that a name means: the input of this name, or those whose last part it is, or the files of
+    /// this name in folders.
+    fn all(&self, name: &Path) -> Vec<Found<'_>> {
+        let is_end = |path: &Path| path.file_name() == Some(name.as_os_str());
         if let Some(entry) = self.entries.iter().find(|entry| entry.name == name) {
-            return Some(Found::Entry(entry));
+            return vec![Found::Entry(entry)];
         }
-        let mut ends = self.entries.iter().filter(|entry| entry.name.file_name() == Some(name.as_os_str()));
-        if let (Some(entry), None) = (ends.next(), ends.next()) {
-            return Some(Found::Entry(entry));
+        let ends: Vec<_> = self.entries.iter().filter(|entry| is_end(&entry.name)).collect();
+        if !ends.is_empty() {
+            return ends.into_iter().map(Found::Entry).collect();
         }
         let others = self.entries.iter().filter(|entry| !entry.is_store);
         let files =
@@ -110,14 +111,19 @@ impl Loaded {
             Source::File(path) => Some(path),
             _ => None,
         });
-        let mut files: Vec<PathBuf> =
-            files.filter(|file| file == name || file.file_name() == Some(name.as_os_str())).collect();
+        let mut files: Vec<PathBuf> = files.filter(|file| file == name || is_end(file)).collect();
         files.dedup();
-        match files.iter().position(|file| file == name) {
-            Some(at) => Some(Found::File(files.swap_remove(at))),
-            None if files.len() == 1 => files.pop().map(Found::File),
-            None => None,
+        if files.iter().any(|file| file == name) {
+            files.retain(|file| file == name);
+            files.truncate(1);
         }
+        files.into_iter().map(Found::File).collect()
+    }
+
+    /// The input that a name means, if it is one.
+    fn find(&self, name: &Path) -> Option<Found<'_>> {
+        let mut all = self.all(name);
+        if all.len() == 1 { all.pop() } else { None }
     }
 
     /// The path of the store of this name.
@@ -129,12 +135,19 @@ impl Loaded {
     }
 
     /// The path that SQL reads for a name.
-    pub fn location(&self, name: &str) -> Option<String> {
-        let path = match self.find(Path::new(name))? {
-            Found::Entry(entry) => entry.name.clone(),
-            Found::File(file) => file,
+    ///
+    /// # Errors
+    /// The reason why there is none.
+    pub fn location(&self, name: &str) -> Result<String, String> {
+        let path = match self.find(Path::new(name)) {
+            Some(Found::Entry(entry)) => entry.name.clone(),
+            Some(Found::File(file)) => file,
+            None => {
+                let (message, help) = why_none(Path::new(name), self);
+                return Err(format!("{message}; {help}"));
+            }
         };
-        path.into_os_string().into_string().ok()
+        path.into_os_string().into_string().map_err(|_| format!("{name}: its path is no UTF-8"))
     }
 
     /// The state of all inputs. Their bytes are those of the files, compressed or not.
@@ -197,6 +210,14 @@ impl Inputs for Loaded {
 
     fn has(&self, name: &Path) -> bool {
         self.find(name).is_some()
+    }
+
+    fn all_of(&self, name: &Path) -> Vec<PathBuf> {
+        let path = |found: Found<'_>| match found {
+            Found::Entry(entry) => entry.name.clone(),
+            Found::File(file) => file,
+        };
+        self.all(name).into_iter().map(path).collect()
     }
 
     fn sources(&self, name: &Path, files: FolderFiles) -> Result<Option<Vec<Source>>, Error> {

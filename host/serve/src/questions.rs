@@ -15,7 +15,7 @@ use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::task::JoinHandle;
 use warpath::DeviceChoice;
-use warpath_cli::{Limits, Served};
+use warpath_cli::{Inputs as _, Limits, Served};
 use warpath_sql::cli::Failure as SqlFailure;
 use warpath_sql::cli::served::Left;
 use warpath_sql::report::Report;
@@ -489,7 +489,8 @@ impl Sessions {
         options.workers = options.workers.min(workers);
         options.memory = Some(options.memory.map_or(memory, |asked| asked.min(memory)));
         let resident = loaded.resident().clone();
-        options.names = Some(Names::new(move |name| loaded.location(name)));
+        let all = loaded.names().iter().map(|name| name.display().to_string()).collect();
+        options.names = Some(Names::new(all, move |name| loaded.location(name)));
         let current = Arc::new(move || resident.current());
         options.context_over(report, current).map_err(|error| SqlFailure::of_query(error, ""))
     }

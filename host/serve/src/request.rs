@@ -213,6 +213,9 @@ pub fn asked(command: &str, accept: Option<&str>, body: &[u8]) -> Result<Asked, 
             None => words.push(format!("--format={name}").into()),
         }
     }
+    if command == "sql" && (object.contains_key("arguments") || !object.contains_key("query")) {
+        return wrong("`query` is a statement of SQL");
+    }
     let positional = object.remove(if command == "sql" { "query" } else { "arguments" });
     let positional: Vec<OsString> = match positional {
         None => Vec::new(),

@@ -233,6 +233,7 @@ fn a_server_that_is_none_is_told() {
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     assert!(of(&port.to_string()).contains("Connection refused"), "{}", of(&port.to_string()));
     assert!(of("not a url").starts_with("error: http://not a url: "));
+    assert!(of("https://localhost").contains("without TLS"));
     for (answer, said) in [
         ("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", "no server of Warpath answers there"),
         ("SSH-2.0-OpenSSH\r\n", "error: "),

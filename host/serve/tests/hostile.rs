@@ -51,6 +51,12 @@ fn heads_and_bodies_have_limits() {
     let refused = server.post("/query", &long);
     assert_eq!(refused.status, 413, "{refused:?}");
     assert_eq!(server.post("/run", &long).status, 413);
+    // A chunk without its length.
+    let mut stream = server.connect();
+    let head =
+        "POST /query HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n\r\n";
+    stream.write_all(format!("{head}nonsense\r\n").as_bytes()).unwrap();
+    assert!(String::from_utf8_lossy(&rest(stream)).starts_with("HTTP/1.1 400"));
     // A length that no memory has.
     let mut stream = server.connect();
     let head = "POST /query HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000000000\r\n\r\n{";

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Answer, Server};
+use crate::harness::{Answer, Server, inputs};
 
 fn lines(answer: &Answer) -> Vec<Value> {
     answer.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -116,8 +116,52 @@ fn mistakes_have_their_place() {
     ] {
         assert_eq!(server.post(path, body).status, 400, "{path} {body}");
     }
-    assert_eq!(server.get("/query").status, 405);
-    assert_eq!(server.get("/nothing").status, 404);
+    for (path, status, said) in [("/query", 405, "another method"), ("/nothing", 404, "no such address")] {
+        let answer = server.get(path);
+        assert_eq!(answer.status, status, "{answer:?}");
+        assert!(answer.json()["error"]["message"].as_str().unwrap().contains(said), "{answer:?}");
+    }
+    assert_eq!(server.get("/query").header("allow"), Some("POST"));
+    let sql = server.post("/sql", r#"{"arguments": ["SELECT 1"]}"#);
+    assert_eq!(sql.json()["error"]["message"], "`query` is a statement of SQL", "{sql:?}");
+    let deep = r#"{"query": "SELECT value FROM generate_series(1, 9) ORDER BY value DESC LIMIT 1"}"#;
+    assert_eq!(server.post("/sql", deep).text(), "{\"value\":9}\n");
+}
+
+#[test]
+fn names_of_inputs_are_listed() {
+    let folder = inputs();
+    for name in ["one", "two"] {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+        std::fs::write(folder.path().join(name).join("log.ndjson"), "{\"a\":1}\n").unwrap();
+    }
+    let server = Server::in_folder(folder, &["one", "two", "logs.wp"]);
+    let said = |path: &str, body: &str| {
+        let answer = server.post(path, body);
+        assert_eq!(answer.status, 400, "{answer:?}");
+        let error = &answer.json()["error"];
+        format!("{}; {}", error["message"].as_str().unwrap(), error["help"].as_str().unwrap_or_default())
+    };
+    let several = "log.ndjson: means several inputs of the server; they are one/log.ndjson, two/log.ndjson";
+    let none = "nope.ndjson: is not among the inputs of the server; it has one, two, logs.wp";
+    for (name, why) in [("log.ndjson", several), ("nope.ndjson", none)] {
+        let of_sql = said("/sql", &format!(r#"{{"query": "SELECT * FROM '{name}'"}}"#));
+        assert!(of_sql.starts_with(why), "{of_sql}");
+        let of_query = said("/query", &format!(r#"{{"arguments": ["$.a", "{name}"]}}"#));
+        assert!(of_query.starts_with(why), "{of_query}");
+    }
+    let of_table = said("/sql", r#"{"query": "SELECT * FROM nope"}"#);
+    assert!(of_table.ends_with("not found; SHOW TABLES lists the inputs of the server"), "{of_table}");
+    let tables = r#"{"query": "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1"}"#;
+    let listed = server.post("/sql", tables).text();
+    assert_eq!(listed, "{\"table_name\":\"logs.wp\"}\n{\"table_name\":\"one\"}\n{\"table_name\":\"two\"}\n");
+    assert!(server.post("/sql", r#"{"query": "SHOW TABLES"}"#).text().contains("logs.wp"));
+    let columns = r#"{"query": "SHOW COLUMNS FROM 'one'"}"#;
+    assert!(
+        server.post("/sql", columns).text().contains("\"column_name\":\"a\""),
+        "{}",
+        server.post("/sql", columns).text()
+    );
 }
 
 #[test]

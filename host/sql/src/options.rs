@@ -46,30 +46,48 @@ impl std::str::FromStr for SchemaFrom {
 }
 
 /// The file, folder or URL of a name.
-type PathOfName = dyn Fn(&str) -> Option<String> + Send + Sync;
+type PathOfName = dyn Fn(&str) -> Result<String, String> + Send + Sync;
 
 /// The inputs that statements may name, and no others.
 ///
 /// ```
 /// use warpath_sql::Names;
 ///
-/// let names = Names::new(|name| (name == "tweets").then(|| "/data/tweets.ndjson".to_owned()));
-/// assert_eq!(names.path("tweets").as_deref(), Some("/data/tweets.ndjson"));
-/// assert_eq!(names.path("/etc/passwd"), None);
+/// let names = Names::new(vec!["tweets".to_owned()], |name| match name {
+///     "tweets" => Ok("/data/tweets.ndjson".to_owned()),
+///     other => Err(format!("{other}: there is nothing but tweets")),
+/// });
+/// assert_eq!(names.path("tweets").as_deref(), Ok("/data/tweets.ndjson"));
+/// assert!(names.path("/etc/passwd").is_err());
 /// ```
 #[derive(Clone)]
-pub struct Names(Arc<PathOfName>);
+pub struct Names {
+    all: Arc<[String]>,
+    path: Arc<PathOfName>,
+}
 
 impl Names {
-    /// Inputs by their names: `path` returns the file, folder or URL of a name.
-    pub fn new(path: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(path))
+    /// Inputs by their names: `path` returns the file, folder or URL of a name, or why there is none. `all`
+    /// are the names that SHOW TABLES lists.
+    pub fn new(
+        all: Vec<String>,
+        path: impl Fn(&str) -> Result<String, String> + Send + Sync + 'static,
+    ) -> Self {
+        Self { all: all.into(), path: Arc::new(path) }
     }
 
-    /// The file, folder or URL of a name; `None` for a name that statements may not use.
+    /// The names that SHOW TABLES lists.
     #[must_use]
-    pub fn path(&self, name: &str) -> Option<String> {
-        (self.0)(name)
+    pub fn all(&self) -> &[String] {
+        &self.all
+    }
+
+    /// The file, folder or URL of a name.
+    ///
+    /// # Errors
+    /// The reason why statements may not use the name.
+    pub fn path(&self, name: &str) -> Result<String, String> {
+        (self.path)(name)
     }
 }
 

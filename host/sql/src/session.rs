@@ -123,7 +123,7 @@ impl Options {
             let known = context.udf(function)?;
             context.register_udf(known.as_ref().clone().with_aliases([alias]));
         }
-        tables::enable(&context, engines);
+        tables::enable(&context, engines)?;
         Ok(context)
     }
 }

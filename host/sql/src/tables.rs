@@ -7,7 +7,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use datafusion::arrow::datatypes::Schema;
 use datafusion::catalog::{
-    DynamicFileCatalog, Session, TableProvider, TableProviderFactory, UrlTableFactory,
+    DynamicFileCatalog, MemorySchemaProvider, SchemaProvider, Session, TableProvider, TableProviderFactory,
+    UrlTableFactory,
 };
 use datafusion::common::{DFSchema, Result, plan_err};
 use datafusion::datasource::dynamic_file::DynamicListTableFactory;
@@ -26,6 +27,7 @@ use warpath_remote::address::{ObjectsAddress, Scheme, is_url};
 use crate::engines::{Engines, external};
 use crate::files::FilesTable;
 use crate::format::WarpathFormat;
+use crate::options::Names;
 use crate::stored;
 use crate::stores::named;
 
@@ -33,7 +35,16 @@ use crate::stores::named;
 const OTHERS: [&str; 4] = ["parquet", "csv", "arrow", "avro"];
 
 /// Makes tables of the quoted names in queries of a session.
-pub fn enable(context: &SessionContext, engines: Arc<Engines>) {
+///
+/// # Errors
+/// Those of DataFusion.
+pub fn enable(context: &SessionContext, engines: Arc<Engines>) -> Result<()> {
+    if let Some(names) = &engines.options.names
+        && let Some(catalog) = context.catalog("datafusion")
+    {
+        let listed = Listed { names: names.clone(), views: MemorySchemaProvider::new() };
+        catalog.register_schema("public", Arc::new(listed))?;
+    }
     let others = DynamicListTableFactory::default();
     others.session_store().with_state(context.state_weak_ref());
     let factory = Files { engines, others };
@@ -41,6 +52,43 @@ pub fn enable(context: &SessionContext, engines: Arc<Engines>) {
     let catalogs = state.read().catalog_list().clone();
     let catalogs = DynamicFileCatalog::new(catalogs, Arc::new(factory));
     context.register_catalog_list(Arc::new(catalogs));
+    Ok(())
+}
+
+/// The tables of a session whose statements name certain inputs alone. [`Files`] makes the tables.
+#[derive(Debug)]
+struct Listed {
+    names: Names,
+    /// What statements have made. (Those of a server make nothing.)
+    views: MemorySchemaProvider,
+}
+
+#[async_trait]
+impl SchemaProvider for Listed {
+    fn table_names(&self) -> Vec<String> {
+        let views = self.views.table_names();
+        self.names.all().iter().cloned().chain(views).collect()
+    }
+
+    async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        self.views.table(name).await
+    }
+
+    fn register_table(
+        &self,
+        name: String,
+        table: Arc<dyn TableProvider>,
+    ) -> Result<Option<Arc<dyn TableProvider>>> {
+        self.views.register_table(name, table)
+    }
+
+    fn deregister_table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
+        self.views.deregister_table(name)
+    }
+
+    fn table_exist(&self, name: &str) -> bool {
+        self.names.path(name).is_ok() || self.views.table_exist(name)
+    }
 }
 
 struct Files {
@@ -61,10 +109,10 @@ impl UrlTableFactory for Files {
         let path = self.engines.options.names.as_ref().map(|names| names.path(name));
         let name = match &path {
             None => name,
-            Some(Some(path)) => path,
-            // A name without a dot or a slash is probably that of a table.
-            Some(None) if !name.contains(['.', '/']) => return Ok(None),
-            Some(None) => return plan_err!("{name}: is not among the inputs of the server"),
+            Some(Ok(path)) => path,
+            // A name without a dot or a slash is probably that of a table, or of a function.
+            Some(Err(_)) if !name.contains(['.', '/']) => return Ok(None),
+            Some(Err(why)) => return plan_err!("{why}"),
         };
         if let Some(table) = stored::table(name, &self.state(name)?).await? {
             return Ok(Some(table));

@@ -75,6 +75,11 @@ pub fn run(url: &str, args: &[OsString], cli: Option<&Cli>) -> Result<ExitCode, 
     }
     let body = body(&words, &files(cli, &words)?);
     let base = if url.contains("://") { url.to_owned() } else { format!("http://{url}") };
+    if base.starts_with("https:") {
+        return Err(Failure::usage(format!("{base}: `--server` speaks HTTP without TLS")).with_help(
+            "use a tunnel, such as `ssh -L 7273:localhost:7273 HOST`, and http://localhost:7273",
+        ));
+    }
     let failed = |error: &dyn std::fmt::Display| {
         Failure::usage(format!("{base}: {error}")).with_help("`warpath serve FILE` starts a server")
     };

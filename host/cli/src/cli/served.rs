@@ -23,6 +23,9 @@ pub trait Inputs: Send + Sync {
     /// True if an input of this name is loaded.
     fn has(&self, name: &Path) -> bool;
 
+    /// The inputs that a name may mean. A name means an input if it is the only one.
+    fn all_of(&self, name: &Path) -> Vec<PathBuf>;
+
     /// The file or the folder of a name, as the server follows it; `None` for a store.
     fn path(&self, name: &Path) -> Option<PathBuf>;
 
@@ -148,13 +151,32 @@ pub fn refuse(option: &str) -> Result<(), Failure> {
 
 /// The failure for an input that the server does not have.
 pub fn not_loaded(name: &Path, inputs: &dyn Inputs) -> Failure {
-    let names: Vec<String> = inputs.names().iter().map(|name| name.display().to_string()).collect();
-    let all = match names.len() {
-        0..=MOST_NAMES => names.join(", "),
-        more => format!("{}, and {} more", names[..MOST_NAMES].join(", "), more - MOST_NAMES),
-    };
-    Failure::usage(format!("{}: is not among the inputs of the server", name.display()))
-        .with_help(format!("it has {all}; without a name, all of them are read"))
+    let (message, help) = why_none(name, inputs);
+    Failure::usage(message).with_help(format!("{help}; without a name, all of them are read"))
+}
+
+/// The reason why a name means none of the inputs, and what else there is.
+pub fn why_none(name: &Path, inputs: &dyn Inputs) -> (String, String) {
+    let (name, several) = (name.display(), inputs.all_of(name));
+    match several.len() {
+        0 => {
+            let message = format!("{name}: is not among the inputs of the server");
+            (message, format!("it has {}", listed(&inputs.names())))
+        }
+        _ => {
+            (format!("{name}: means several inputs of the server"), format!("they are {}", listed(&several)))
+        }
+    }
+}
+
+/// Names, as many as a message has room for.
+fn listed(names: &[PathBuf]) -> String {
+    let first = names.iter().take(MOST_NAMES).map(|name| name.display().to_string());
+    let first = first.collect::<Vec<_>>().join(", ");
+    match names.len().checked_sub(MOST_NAMES) {
+        None | Some(0) => first,
+        Some(more) => format!("{first}, and {more} more"),
+    }
 }
 
 /// The most names in a message.

@@ -61,7 +61,8 @@ fn command(arguments: &[OsString], limits: &Limits) -> ExitCode {
     let ui = Ui::of(&cli.messages);
     let done = refused(&cli.command).and_then(|()| dispatch(cli, &ui, started));
     done.unwrap_or_else(|failure| {
-        let failure = limits.reason.get().filter(|_| failure.is_interrupt()).map_or(failure, Failure::usage);
+        let is_ended = failure.is_interrupt() || matches!(failure, Failure::Output { .. });
+        let failure = limits.reason.get().filter(|_| is_ended).map_or(failure, Failure::usage);
         failure.report(&ui);
         failure.exit_code()
     })

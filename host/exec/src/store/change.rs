@@ -75,13 +75,13 @@ pub struct Rewritten {
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct CompactOptions {
-    /// True if all new parts have a [resident form](super::AddOptions::resident). Otherwise a new part has
-    /// one if most of the text of its old parts has one.
+    /// True if all parts get a [resident form](super::AddOptions::resident). Otherwise a new part has one if
+    /// most of the text of its old parts has one.
     pub(super) resident: bool,
 }
 
 impl CompactOptions {
-    /// Sets whether all new parts have a resident form.
+    /// Sets whether all parts get a resident form, those that are not merged, too.
     #[must_use]
     pub fn resident(self, resident: bool) -> Self {
         Self { resident }
@@ -151,7 +151,33 @@ impl Store {
         location: impl Into<StoreLocation>,
         options: CompactOptions,
     ) -> Result<Rewritten, Error> {
-        Self::merge(&location.into(), options, next_run)
+        let location = &location.into();
+        let mut total = Self::merge(location, options, next_run)?;
+        while options.resident && Self::add_form(location)? {
+            total.parts_before += 1;
+            total.parts_after += 1;
+        }
+        Ok(total)
+    }
+
+    /// Writes the first part that has no resident form once more, with one. Returns false if all have one.
+    fn add_form(location: &StoreLocation) -> Result<bool, Error> {
+        let mut folder = location.open(OutputMode::default())?;
+        for part in folder.snapshot().parts() {
+            let file = location.file(part);
+            let has_form = resident::is_in(&*file.open()?).map_err(|error| of_part(&file.shown(), error))?;
+            if has_form {
+                continue;
+            }
+            let mut writer = PartsWriter::new(location, Some(&folder), file.and_mode(OutputMode::default()))?;
+            writer.write(Texts::new(vec![Lines::Of(file.source())], GROUP_BYTES), true, &mut |_| {})?;
+            let (removed, added) = (vec![part.name.clone()], writer.parts.clone());
+            let operation = "OPTIMIZE".to_owned();
+            let change = Change { operation, removed, added, same_rows: true, ..Change::default() };
+            writer.commit(&mut folder, change).map_err(|error| location.failed(error))?;
+            return Ok(true);
+        }
+        Ok(false)
     }
 
     /// Merges the last parts, if at least 32 parts with less than 4 MiB of text follow one another there. A

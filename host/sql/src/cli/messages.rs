@@ -153,8 +153,10 @@ fn help(error: &DataFusionError) -> Option<String> {
         && let Some((name, _)) = rest.split_once("' not found")
     {
         let file = name.strip_prefix("public.").unwrap_or(name);
-        let is_here = Streams::current().client().is_none();
-        let is_file = is_here && (Path::new(file).exists() || Path::new(name).exists());
+        if Streams::current().client().is_some() {
+            return Some("SHOW TABLES lists the inputs of the server".to_owned());
+        }
+        let is_file = Path::new(file).exists() || Path::new(name).exists();
         return is_file.then(|| format!("the name of a file is in quotes: FROM '{file}'"));
     }
     if text.contains("Cannot cast") || text.contains("Cannot coerce") {
@@ -182,6 +184,12 @@ fn plain(error: &DataFusionError) -> String {
     }
     if let DataFusionError::ObjectStore(cause) = error.find_root() {
         return warpath_remote::reason(cause);
+    }
+    if let DataFusionError::ResourcesExhausted(text) = error.find_root() {
+        // The message goes on with the consumers of memory.
+        let asks = text.rsplit_once("Failed to allocate additional ").map(|(_, asks)| asks);
+        let asks = asks.and_then(|asks| asks.split(" with ").next()).map(|asks| format!(": {asks} more"));
+        return format!("the statement needs more memory than it may use{}", asks.unwrap_or_default());
     }
     let text = error.find_root().strip_backtrace();
     // DataFusion calls it an internal error if no form of a function takes the types of its arguments.

@@ -195,7 +195,10 @@ fn cannot_write(error: DataFusionError, name: &str) -> DataFusionError {
     while let Some((_, inner)) = reason.split_once(" error: ") {
         reason = inner;
     }
-    Failure::usage(format!("cannot write to {name}: {reason}")).into()
+    let is_full = Streams::current().client().is_some();
+    // A server says why it takes no more.
+    Failure::usage(if is_full { reason.to_owned() } else { format!("cannot write to {name}: {reason}") })
+        .into()
 }
 
 /// The columns of a table as texts.

@@ -277,7 +277,7 @@ pub struct StoreCompactArgs {
     #[arg(value_name = "STORE")]
     pub store: PathBuf,
 
-    /// Also keep merged parts in the form that they have in memory, as `store add --resident` does
+    /// Also keep all parts in the form that they have in memory, as `store add --resident` does
     ///
     /// Without this option, a merged part has that form if the parts with most of its text have it.
     #[arg(long)]
