@@ -34,7 +34,7 @@ use warpath_sql::cli::Failure;
 use crate::codec::Codec;
 use crate::engine::Engine;
 use crate::hello::{self, MESSAGE_BYTES};
-use crate::scheduler::{interrupted, of_ballista, register};
+use crate::scheduler::{interrupted, of_ballista};
 use crate::work::Work;
 
 /// The interval at which the connection to the scheduler is looked at.
@@ -153,8 +153,8 @@ fn executor(
     }
     let failed = |error| Failure::of_query(error, "");
     let runtime = runtime.build_arc().map_err(failed)?;
-    let mut functions = SessionStateBuilder::new().with_default_features().build();
-    register(&mut functions).map_err(failed)?;
+    let mut registry = SessionStateBuilder::new().with_default_features().build();
+    functions::register(&mut registry).map_err(failed)?;
     let host = settings.host.as_deref().or_else(|| Some(settings.listen.rsplit_once(':')?.0));
     let name = format!("{}:{port}", host.unwrap_or_default());
     Ok(Executor::new(
@@ -162,7 +162,7 @@ fn executor(
         folder,
         Arc::new(move |_| Ok(runtime.clone())),
         Arc::new(default_config_producer),
-        Arc::new(BallistaFunctionRegistry::from(&functions)),
+        Arc::new(BallistaFunctionRegistry::from(&registry)),
         Arc::new(LoggingMetricsCollector::default()),
         slots,
         Arc::new(Engine { name, is_verbose: settings.is_verbose }),

@@ -116,17 +116,8 @@ pub(crate) fn of_ballista(error: BallistaError) -> Failure {
 fn session(config: SessionConfig, runtime: Arc<RuntimeEnv>) -> datafusion::common::Result<SessionState> {
     let state = SessionStateBuilder::new().with_config(config).with_runtime_env(runtime);
     let mut state = state.with_default_features().build();
-    register(&mut state)?;
+    functions::register(&mut state)?;
     Ok(state)
-}
-
-/// Adds Warpath's functions.
-pub(crate) fn register(state: &mut SessionState) -> datafusion::common::Result<()> {
-    use datafusion::execution::FunctionRegistry;
-    for function in functions::all() {
-        state.register_udf(Arc::new(function))?;
-    }
-    Ok(())
 }
 
 /// The size of the cluster, in headers.

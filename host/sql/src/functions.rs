@@ -23,6 +23,7 @@ use datafusion::arrow::array::{
 use datafusion::arrow::compute::{cast, concat, take};
 use datafusion::arrow::datatypes::{DataType, Field, FieldRef, TimeUnit};
 use datafusion::common::{Result, ScalarValue, exec_err, plan_err};
+use datafusion::execution::FunctionRegistry;
 use datafusion::logical_expr::{
     ColumnarValue, ExpressionPlacement, ReturnFieldArgs, ScalarFunctionArgs, ScalarUDF, ScalarUDFImpl,
     Signature, TypeSignature, Volatility,
@@ -31,6 +32,7 @@ use warpath::columns::{ColumnType, Schema};
 use warpath::{Engine, Error, Find, InputError, Query};
 
 use crate::engines::external;
+use crate::sums;
 
 /// All functions.
 ///
@@ -40,6 +42,18 @@ use crate::engines::external;
 #[must_use]
 pub fn all() -> Vec<ScalarUDF> {
     ResultType::ALL.into_iter().map(|result| ScalarUDF::new_from_impl(JsonPath::new(result))).collect()
+}
+
+/// Adds all functions to a registry, and the exact `sum` of integers.
+///
+/// # Errors
+/// The errors of the registry.
+pub fn register(registry: &mut dyn FunctionRegistry) -> Result<()> {
+    for function in all() {
+        registry.register_udf(Arc::new(function))?;
+    }
+    registry.register_udaf(Arc::new(sums::sum()))?;
+    Ok(())
 }
 
 /// `json_path` and `json_path_text`, which the operators `->` and `->>` call.

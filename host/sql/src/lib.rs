@@ -65,6 +65,7 @@ mod session;
 mod source;
 mod stored;
 mod stores;
+mod sums;
 mod tables;
 
 pub use format::WarpathFormatFactory;

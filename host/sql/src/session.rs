@@ -114,9 +114,7 @@ impl Options {
             state.table_factories_mut().insert(extension.to_uppercase(), table);
         }
         let mut context = SessionContext::new_with_state(state);
-        for function in functions::all() {
-            context.register_udf(function);
-        }
+        functions::register(&mut context)?;
         context.register_expr_planner(Arc::new(Arrows::new()))?;
         // The names that other engines have for these functions.
         for (function, alias) in [("date_bin", "time_bucket"), ("to_char", "strftime")] {

@@ -273,6 +273,68 @@ fn zero_has_its_sign() {
     }
 }
 
+/// Sums are exact, or an error: they never wrap around.
+#[test]
+fn sums_have_64_bits() {
+    let session = Session::new();
+    let engine = Engine::builder().build().unwrap();
+    const MOST: i64 = i64::MAX;
+    // Partial sums may be beyond 64 bits if the sum is not.
+    let text = format!(
+        "{{\"g\":1,\"x\":{MOST}}}\n{{\"g\":1,\"x\":{MOST}}}\n{{\"g\":1,\"x\":-{MOST}}}\n{{\"g\":2,\"x\":{MOST}}}\n\
+         {{\"g\":2,\"x\":1}}\n{{\"g\":3,\"x\":null}}\n"
+    );
+    let file = session.path("sums.ndjson");
+    std::fs::write(&file, &text).unwrap();
+    let store = session.path("sums.wp");
+    let source = Source::Bytes("lines".into(), text.into_bytes().into());
+    Store::add(&store, vec![source], AddOptions::default(), &mut |_| {}).unwrap();
+    let sum = |of: i128| Some(of.to_string());
+    let most = i128::from(MOST);
+    for (query, want) in [
+        ("SELECT sum(x) FROM $t WHERE g = 1", sum(most)),
+        ("SELECT sum(x) FROM $t WHERE g = 2", None),
+        ("SELECT sum(x) FROM $t WHERE g = 3", Some("NULL".to_owned())),
+        ("SELECT sum(x) FROM $t WHERE g = 4", Some("NULL".to_owned())),
+        ("SELECT sum(DISTINCT x) FROM $t WHERE g = 1", sum(0)),
+        ("SELECT sum(DISTINCT x) FROM $t WHERE g = 2", None),
+        ("SELECT sum(CAST(x AS DECIMAL(38, 0))) FROM $t WHERE g = 2", sum(most + 1)),
+        ("SELECT s FROM (SELECT g, sum(x) AS s FROM $t WHERE g <> 2 GROUP BY g) WHERE g = 1", sum(most)),
+        ("SELECT g, sum(x) FROM $t GROUP BY g", None),
+        (
+            "SELECT max(s) FROM (SELECT sum(x) OVER (ORDER BY g ROWS 1 PRECEDING) AS s FROM $t WHERE g = 3)",
+            Some("NULL".to_owned()),
+        ),
+        (
+            "SELECT max(s) FROM (SELECT sum(x) OVER (ORDER BY g ROWS 1 PRECEDING) AS s FROM $t WHERE g = 2)",
+            None,
+        ),
+        ("SELECT sum(arrow_cast(1, 'UInt64') + g * 0) FROM $t", sum(6)),
+        ("SELECT sum(1.5) FROM $t", Some("9.0".to_owned())),
+    ] {
+        for table in [&file, &store] {
+            let query = query.replace("$t", &quoted(table));
+            let loaded = engine.load(Source::named(table, Default::default()).unwrap()).unwrap();
+            let options = Options { workers: 2, ..Options::default() };
+            let over = options.context_over(&Arc::default(), Arc::new(move || loaded.clone())).unwrap();
+            for context in [&session.context, &over] {
+                match (&want, session.batches_in(context, &query)) {
+                    (Some(want), Ok(_)) => {
+                        assert_eq!(session.rows_in(context, &query), [want.as_str()], "{query}")
+                    }
+                    (None, Err(error)) => {
+                        assert!(
+                            error.to_string().contains("a sum has more than 64 bits"),
+                            "{query}: {error}"
+                        );
+                    }
+                    (want, got) => panic!("{query}: {want:?} {got:?}"),
+                }
+            }
+        }
+    }
+}
+
 /// Lines that are malformed, or no objects, are those of the file: an error, or left out.
 #[test]
 fn malformed_lines_are_read() {

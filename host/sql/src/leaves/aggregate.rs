@@ -32,6 +32,7 @@ use warpath_resident::{Dictionary, Question, Segment};
 use super::below::{Below, LoadedFiles, Names, all_of, is_volatile};
 use super::first::First;
 use crate::paths::text_of;
+use crate::sums::TOO_WIDE;
 
 /// The plan that evaluates an aggregate on leaves, if they have all that it needs.
 pub fn on_leaves(last: &AggregateExec, loaded: &LoadedFiles) -> Option<LeafAggregateExec> {
@@ -408,7 +409,7 @@ fn rows(
             let integer = |value: Option<i128>| value.map(i64::try_from).transpose();
             match values.map(integer).collect::<std::result::Result<Int64Array, _>>() {
                 Ok(column) => Ok(Arc::new(column) as ArrayRef),
-                Err(_) => exec_err!("{} has more than 64 bits", field.name()),
+                Err(_) => exec_err!("{TOO_WIDE}"),
             }
         };
         let column: ArrayRef = match numbers {
