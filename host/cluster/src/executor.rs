@@ -28,8 +28,8 @@ use datafusion_proto::protobuf::{LogicalPlanNode, PhysicalPlanNode};
 use tokio::net::TcpListener;
 use tokio_stream::wrappers::TcpListenerStream;
 use warpath_core::pool::cores;
-use warpath_sql::Options;
 use warpath_sql::cli::Failure;
+use warpath_sql::{Options, functions};
 
 use crate::codec::Codec;
 use crate::engine::Engine;

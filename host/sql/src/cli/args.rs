@@ -26,9 +26,9 @@ Examples:
   warpath sql -f report.sql
 
 A quoted name after FROM is a file, a folder or a pattern. Its columns are the members of all records: objects
-become structs, arrays become lists, and members of several types become JSON text. The schema is kept beside
-the file in `.NAME.schema`, or for objects in ~/.cache/warpath. Without a query, statements come from standard input; on a terminal, that is a
-shell. The SQL is that of Apache DataFusion: https://datafusion.apache.org/user-guide/sql
+become structs, arrays become lists, and members of several types become JSON text. If a record of a file is no
+object, the file has one column, `value`. The schema is kept beside the file in `.NAME.schema`, or for objects
+in ~/.cache/warpath. Without a query, statements come from standard input; on a terminal, that is a shell. The SQL is that of Apache DataFusion: https://datafusion.apache.org/user-guide/sql
 
 Exit codes:
   0    done

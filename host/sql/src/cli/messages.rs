@@ -148,6 +148,14 @@ fn help(error: &DataFusionError) -> Option<String> {
     if let DataFusionError::ResourcesExhausted(_) = error.find_root() {
         return Some("`--memory` sets the memory of sorts, joins and aggregates".to_owned());
     }
+    if let DataFusionError::SchemaError(cause, _) = error.find_root()
+        && let SchemaError::FieldNotFound { field, valid_fields } = &**cause
+        && let [only] = &valid_fields[..]
+        && only.name == "value"
+    {
+        let path = format!("json_path(value, '$.{}')", field.name);
+        return Some(format!("a file with a record that is no object has one column of JSON: {path}"));
+    }
     let text = error.strip_backtrace();
     if let Some((_, rest)) = text.split_once("table 'datafusion.")
         && let Some((name, _)) = rest.split_once("' not found")
