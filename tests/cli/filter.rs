@@ -55,7 +55,7 @@ fn read_steps(folder: &Folder, args: &[&str]) -> Vec<String> {
 fn of_stores_subscriptions_read_what_they_test() {
     let folder = folder();
     folder.write("subs", b"dutch\t$.u.lang == 'nl'\nlist\t$.v.*.id\n");
-    folder.run(&["store", "add", "store", "lines"]).ok();
+    folder.run(&["store", "add", "-q", "store", "lines"]).ok();
     let by = "(every worker, a group at a time)";
     let members = "$.u.lang, presence of $.v.*.id";
     let reuse = "lines that are equal to earlier ones have their results, where half of all lines are equal";
@@ -97,7 +97,7 @@ fn reports_over_a_store_are_those_over_its_text() {
     };
     let lines: String = (0..300).map(|at| line(at) + "\n").collect();
     folder.write("log", lines.as_bytes());
-    folder.run(&["store", "add", "store", "log", "--group-size=2K"]).ok();
+    folder.run(&["store", "add", "-q", "store", "log", "--group-size=2K"]).ok();
     let part = std::fs::read_dir(folder.path("store")).unwrap().map(|file| file.unwrap().file_name());
     let part = part.map(|name| name.into_string().unwrap()).find(|name| name.ends_with(".parquet")).unwrap();
     for options in [&[][..], &["--where=$.n > 290"], &["--where=$.n == 77", "--format=ndjson"]] {

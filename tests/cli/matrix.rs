@@ -82,11 +82,11 @@ fn forms(folder: &Folder, text: &[u8]) -> Vec<String> {
     folder.write("first", first);
     folder.write("second", second);
     let run = |args: &[&str]| folder.run(args).ok().to_owned();
-    run(&["store", "add", "one", "text"]);
-    run(&["store", "add", "groups", "text", "--group-size=20K"]);
-    run(&["store", "add", "resident", "text", "--group-size=20K", "--resident"]);
+    run(&["store", "add", "-q", "one", "text"]);
+    run(&["store", "add", "-q", "groups", "text", "--group-size=20K"]);
+    run(&["store", "add", "-q", "resident", "text", "--group-size=20K", "--resident"]);
     for file in ["first", "second"] {
-        run(&["store", "add", "compacted", file]);
+        run(&["store", "add", "-q", "compacted", file]);
     }
     run(&["store", "compact", "compacted"]);
     let index = |file| {
@@ -98,9 +98,9 @@ fn forms(folder: &Folder, text: &[u8]) -> Vec<String> {
     // A file that grows: in a store, and with an index.
     folder.write("grown", first);
     index("grown");
-    run(&["store", "add", "appended", "grown"]);
+    run(&["store", "add", "-q", "appended", "grown"]);
     folder.write("grown", text);
-    run(&["store", "add", "appended", "grown"]);
+    run(&["store", "add", "-q", "appended", "grown"]);
     let parts = std::fs::read_dir(folder.path("groups")).unwrap();
     let names = parts.map(|file| file.unwrap().file_name().into_string().unwrap());
     let part = names.filter(|name| name.ends_with(".parquet")).map(|name| format!("groups/{name}"));

@@ -204,7 +204,9 @@ fn standard_input_is_added_as_it_comes() {
     drop(stdin);
     // The last line has no newline.
     run.expect("{\"version\":5,\"lines\":6}");
-    assert_ended(run.wait());
+    let (rest, messages, status) = run.wait();
+    assert!(messages.starts_with("warning: malformed lines: 1 of 6; "), "{messages}");
+    assert_eq!((rest.len(), status.code()), (0, Some(0)));
     assert_eq!(text(&folder), texts.concat());
 }
 

@@ -12,9 +12,25 @@ use super::messages::Failure;
 /// The most operators on the way from a statement to one of its values.
 const MOST: usize = 2000;
 
+/// Kinds of operators, those that bind least first.
+#[derive(Clone, Copy)]
+enum Binds {
+    /// Set operations and joins.
+    Queries,
+    Or,
+    And,
+    /// Comparisons, and NOT.
+    Compare,
+    /// All others.
+    Values,
+}
+
+/// The operators of each kind that lead to the place that a scan has reached, within one pair of brackets.
+type Leading = [usize; 5];
+
 /// What a token is for the depth.
 enum Change {
-    Operator,
+    Operator(Binds),
     /// The next item of a list.
     Next,
     /// A bracket that opens, and the operators that it is.
@@ -22,71 +38,86 @@ enum Change {
     Out,
 }
 
-/// Refuses statements that are too deep. Operators are counted before anything is parsed: those of a list
-/// begin anew after each comma, and those in brackets add to those around them.
-///
-/// # Errors
-/// A statement that is too deep.
-pub fn check(text: &str) -> Result<(), Failure> {
-    // The parser says what is wrong with a text that has no tokens.
-    let Ok(tokens) = Tokenizer::new(&GenericDialect {}, text).tokenize() else { return Ok(()) };
-    // The operators before each open bracket, beside those of the brackets around it, and their sum.
-    let (mut outer, mut around, mut here) = (Vec::new(), 0, 0);
-    for token in &tokens {
-        let change = match token {
-            Token::LParen | Token::LBrace => Change::In(0),
+impl Change {
+    fn of(token: &Token) -> Option<Self> {
+        Some(match token {
+            Token::LParen | Token::LBrace => Self::In(0),
             // A subscript is an operator, too.
-            Token::LBracket => Change::In(1),
-            Token::RParen | Token::RBrace | Token::RBracket => Change::Out,
-            Token::Comma => Change::Next,
-            Token::SemiColon => {
-                outer.clear();
-                (around, here) = (0, 0);
-                continue;
-            }
+            Token::LBracket => Self::In(1),
+            Token::RParen | Token::RBrace | Token::RBracket => Self::Out,
+            Token::Comma => Self::Next,
             Token::Word(word) => match word.keyword {
-                Keyword::CASE => Change::In(0),
-                Keyword::WHEN | Keyword::THEN | Keyword::ELSE => Change::Next,
-                Keyword::END => Change::Out,
-                Keyword::AND
-                | Keyword::OR
-                | Keyword::NOT
-                | Keyword::XOR
+                Keyword::CASE => Self::In(0),
+                Keyword::WHEN | Keyword::THEN | Keyword::ELSE => Self::Next,
+                Keyword::END => Self::Out,
+                Keyword::UNION | Keyword::EXCEPT | Keyword::INTERSECT | Keyword::JOIN => {
+                    Self::Operator(Binds::Queries)
+                }
+                Keyword::OR | Keyword::XOR => Self::Operator(Binds::Or),
+                Keyword::AND => Self::Operator(Binds::And),
+                Keyword::NOT
                 | Keyword::IS
                 | Keyword::IN
                 | Keyword::BETWEEN
                 | Keyword::LIKE
                 | Keyword::ILIKE
-                | Keyword::SIMILAR
-                | Keyword::UNION
-                | Keyword::EXCEPT
-                | Keyword::INTERSECT
-                | Keyword::JOIN => Change::Operator,
-                _ => continue,
+                | Keyword::SIMILAR => Self::Operator(Binds::Compare),
+                _ => return None,
             },
+            Token::Eq | Token::DoubleEq | Token::Neq | Token::Lt | Token::Gt | Token::LtEq | Token::GtEq => {
+                Self::Operator(Binds::Compare)
+            }
             Token::Number(..)
             | Token::Char(_)
             | Token::SingleQuotedString(_)
             | Token::DoubleQuotedString(_)
             | Token::Whitespace(_)
             | Token::Period
-            | Token::EOF => continue,
-            _ => Change::Operator,
-        };
-        match change {
-            Change::Operator => here += 1,
-            Change::Next => here = 0,
-            Change::In(own) => {
-                outer.push(here + own);
-                around += mem::take(&mut here) + own;
+            | Token::SemiColon
+            | Token::EOF => return None,
+            _ => Self::Operator(Binds::Values),
+        })
+    }
+}
+
+/// Refuses statements that are too deep. Operators are counted before anything is parsed.
+///
+/// In a chain, an operator has those before it within it: `a OR b OR c` has two levels, and so has
+/// `a OR b = c`. An operator begins the count of those that bind more than it anew, and a comma that of all.
+/// Those in brackets add to those around the brackets.
+///
+/// # Errors
+/// A statement that is too deep.
+pub fn check(text: &str) -> Result<(), Failure> {
+    // The parser says what is wrong with a text that has no tokens.
+    let Ok(tokens) = Tokenizer::new(&GenericDialect {}, text).tokenize() else { return Ok(()) };
+    // The operators around each open bracket, beside those around the brackets before it; and their sum.
+    let (mut outer, mut around, mut here) = (Vec::<(Leading, usize)>::new(), 0, Leading::default());
+    for token in &tokens {
+        if *token == Token::SemiColon {
+            outer.clear();
+            (around, here) = (0, Leading::default());
+        }
+        match Change::of(token) {
+            None => continue,
+            Some(Change::Operator(binds)) => {
+                here[binds as usize] += 1;
+                here[binds as usize + 1..].fill(0);
             }
-            Change::Out => {
-                here = outer.pop().unwrap_or(0);
-                around -= here.min(around);
+            Some(Change::Next) => here = Leading::default(),
+            Some(Change::In(own)) => {
+                let added = here.iter().sum::<usize>() + own;
+                around += added;
+                here[Binds::Values as usize] += own;
+                outer.push((mem::take(&mut here), added));
+            }
+            Some(Change::Out) => {
+                let (leading, added) = outer.pop().unwrap_or_default();
+                (here, around) = (leading, around - added);
             }
         }
-        if around + here > MOST || outer.len() > MOST {
-            let message = format!("a statement with more than {MOST} operators in one expression is refused");
+        if around + here.iter().sum::<usize>() > MOST || outer.len() > MOST {
+            let message = format!("a statement has more than {MOST} operators one within the other");
             return Err(Failure::query(message).with_help("IN takes a list of values of any length"));
         }
     }
@@ -121,6 +152,8 @@ mod tests {
             format!("SELECT CASE {} END", many("WHEN a = 1 THEN 2", " ")),
             many("SELECT 1 + 1", ";\n"),
             format!("SELECT {}", vec!["(a = 1 AND b = 2)"; 1500].join(" OR ")),
+            format!("SELECT {}", vec!["a = 1 + 2 * 3 AND b NOT LIKE 2"; 1500].join(" OR ")),
+            format!("SELECT a{}", " JOIN t ON a = b AND c = d + 1".repeat(1500)),
             "SELECT 'it".into(),
         ] {
             check(&text).unwrap();
