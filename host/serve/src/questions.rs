@@ -14,7 +14,7 @@ use tokio::runtime::{Handle, Runtime};
 use tokio::sync::mpsc::{self, UnboundedReceiver};
 use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, oneshot, watch};
 use tokio::task::JoinHandle;
-use warpath::DeviceChoice;
+use warpath::{CancelToken, DeviceChoice};
 use warpath_cli::{Inputs as _, Limits, Served};
 use warpath_sql::cli::Failure as SqlFailure;
 use warpath_sql::cli::served::Left;
@@ -279,7 +279,7 @@ impl Questions {
                 workers: Some(self.settings.workers),
                 device: self.settings.device.clone(),
             },
-            sessions: self.sessions(),
+            sessions: self.sessions(&cancel),
             sql: self.sql.clone(),
             ends,
         };
@@ -321,7 +321,7 @@ impl Questions {
     {
         let (mut started, mut ends, mut closed) = self.start("sql", false).await?;
         let cancel = started.cancel.clone();
-        let (size, sessions) = (self.size(&cancel), self.sessions());
+        let (size, sessions) = (self.size(&cancel), self.sessions(&cancel));
         let (sender, items) = mpsc::channel(AHEAD);
         let to = Items { sender: sender.clone(), size: size.clone() };
         let sql = self.sql.handle().clone();
@@ -394,8 +394,9 @@ impl Questions {
     }
 
     /// The sessions of SQL.
-    fn sessions(&self) -> Sessions {
+    fn sessions(&self, cancel: &Cancel) -> Sessions {
         Sessions {
+            cancel: cancel.token.clone(),
             loaded: self.loaded.clone(),
             device: self.settings.device.clone(),
             workers: self.settings.workers,
@@ -473,6 +474,7 @@ fn name_of(arguments: &[OsString]) -> &'static str {
 
 /// Makes sessions of SQL over the inputs of the server.
 struct Sessions {
+    cancel: CancelToken,
     loaded: Arc<Loaded>,
     device: DeviceChoice,
     workers: usize,
@@ -483,8 +485,8 @@ struct Sessions {
 impl Sessions {
     /// A session with these options, within the limits of the server.
     fn open(self, mut options: Options, report: &Arc<Report>) -> Result<SessionContext, SqlFailure> {
-        let Self { loaded, device, workers, memory, known } = self;
-        options.known = Some(known);
+        let Self { cancel, loaded, device, workers, memory, known } = self;
+        (options.cancel, options.known) = (Some(cancel), Some(known));
         options.device = device;
         options.workers = options.workers.min(workers);
         options.memory = Some(options.memory.map_or(memory, |asked| asked.min(memory)));

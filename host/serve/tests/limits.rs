@@ -93,6 +93,11 @@ fn a_question_has_a_longest_time() {
 fn work_ends_with_its_question() {
     let folder = inputs();
     let record = format!("{}1{}\n", "{\"a\":".repeat(60), "}".repeat(60));
+    let path = "$..*..*..*..*..*..*..*..*";
+    let deep = record.trim().replace('"', "\\\"");
+    let of_deep = |function| {
+        format!(r#"{{"query": "SELECT {function}(line, '{path}') FROM (SELECT '{deep}' AS line)"}}"#)
+    };
     std::fs::write(folder.path().join("deep.ndjson"), record).unwrap();
     let server =
         Server::in_folder(folder, &["--time", "100ms", "--questions", "1", "deep.ndjson", "logs.wp"]);
@@ -103,6 +108,9 @@ fn work_ends_with_its_question() {
             r#"{"arguments": ["$..*..*..*..*..*..*..*..*", "deep.ndjson"], "count": true}"#.to_owned(),
         ),
         ("/sql", format!(r#"{{"query": "{endless}"}}"#)),
+        // One record, in a function.
+        ("/sql", of_deep("json_path_count")),
+        ("/sql", of_deep("json_path")),
     ] {
         let answer = server.post(path, &body);
         assert_eq!(answer.status, 413, "{answer:?}");
@@ -119,12 +127,22 @@ fn work_ends_with_its_question() {
 #[test]
 fn a_statement_has_a_most_operators() {
     let server = Server::of(&["logs.wp"]);
-    for query in
-        [format!("SELECT {}", vec!["1"; 200_000].join("+")), format!("SELECT {}1", "- ".repeat(200_000))]
-    {
+    let joins = (0..2000).map(|at| format!("(VALUES (1)) t{at}")).collect::<Vec<_>>().join(", ");
+    let twice = |at: usize| format!(", c{at} AS (SELECT a FROM c{0} UNION ALL SELECT a FROM c{0})", at - 1);
+    let names: String = (1..40).map(twice).collect();
+    let levels = "more than 2000 operators";
+    for (query, said) in [
+        (format!("SELECT {}", vec!["1"; 200_000].join("+")), levels),
+        (format!("SELECT {}1", "- ".repeat(200_000)), levels),
+        (vec!["SELECT 1, 1"; 20_000].join(" UNION ALL "), levels),
+        (format!("{}SELECT 1", "EXPLAIN ".repeat(100_000)), levels),
+        (format!("SELECT now(){}", " AT TIME ZONE 'UTC'".repeat(40_000)), levels),
+        (format!("SELECT 1 FROM {joins}"), "more than 200 tables in one FROM"),
+        (format!("WITH c0 AS (SELECT 1 AS a){names} SELECT count(*) FROM c39"), "more than 1000 tables"),
+    ] {
         let answer = server.post("/sql", &format!(r#"{{"query": "{query}"}}"#));
         assert_eq!(answer.status, 400, "{answer:?}");
-        assert!(answer.text().contains("more than 2000 operators"), "{answer:?}");
+        assert!(answer.text().contains(said), "{answer:?}");
     }
     assert_eq!(server.get("/health").status, 200);
 }

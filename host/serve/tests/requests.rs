@@ -155,7 +155,12 @@ fn names_of_inputs_are_listed() {
     let tables = r#"{"query": "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1"}"#;
     let listed = server.post("/sql", tables).text();
     assert_eq!(listed, "{\"table_name\":\"logs.wp\"}\n{\"table_name\":\"one\"}\n{\"table_name\":\"two\"}\n");
-    assert!(server.post("/sql", r#"{"query": "SHOW TABLES"}"#).text().contains("logs.wp"));
+    // One that is gone is listed, too.
+    std::fs::remove_dir_all(server.path().join("two")).unwrap();
+    let shown = server.post("/sql", r#"{"query": "SHOW TABLES"}"#).text();
+    assert!(shown.contains("logs.wp") && shown.contains("two"), "{shown}");
+    std::fs::create_dir(server.path().join("two")).unwrap();
+    std::fs::write(server.path().join("two/log.ndjson"), "{\"a\":1}\n").unwrap();
     let columns = r#"{"query": "SHOW COLUMNS FROM 'one'"}"#;
     assert!(
         server.post("/sql", columns).text().contains("\"column_name\":\"a\""),

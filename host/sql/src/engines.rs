@@ -9,7 +9,7 @@ use datafusion::execution::object_store::ObjectStoreRegistry;
 use object_store::ObjectStore;
 use object_store::local::LocalFileSystem;
 use object_store::path::Path;
-use warpath::{DeviceChoice, Engine, Error, OnError, Source};
+use warpath::{DeviceChoice, Engine, EngineBuilder, Error, OnError, Source};
 use warpath_remote::{Object, ObjectReader, StoreSettings, Stores};
 
 use crate::options::Options;
@@ -58,7 +58,10 @@ impl Engines {
     }
 
     fn with_stores(options: &Options, report: Arc<Report>, stores: Arc<Stores>) -> Result<Self> {
-        let engine = || Engine::builder().device(options.device.clone()).on_error(options.on_error);
+        let engine = || {
+            let engine = Engine::builder().device(options.device.clone()).on_error(options.on_error);
+            options.cancel.iter().fold(engine, EngineBuilder::cancel)
+        };
         let whole = engine().workers(options.all_workers()).build().map_err(external)?;
         let part = match options.device {
             DeviceChoice::Cpu => engine().in_caller(),

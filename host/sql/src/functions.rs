@@ -14,6 +14,7 @@
 //! blank text give null. Text that is not JSON is an error. A match that is JSON's `null`, or does not have
 //! the type, gives null.
 
+use std::hash::{Hash, Hasher};
 use std::sync::{Arc, OnceLock};
 
 use datafusion::arrow::array::{
@@ -29,7 +30,8 @@ use datafusion::logical_expr::{
     Signature, TypeSignature, Volatility,
 };
 use warpath::columns::{ColumnType, Schema};
-use warpath::{Engine, Error, Find, InputError, Query};
+use warpath::{CancelToken, Engine, Error, Find, InputError, Query};
+use warpath_core::cancel::{Interrupt, Stop, Working};
 
 use crate::engines::external;
 use crate::sums;
@@ -42,6 +44,40 @@ use crate::sums;
 #[must_use]
 pub fn all() -> Vec<ScalarUDF> {
     ResultType::ALL.into_iter().map(|result| ScalarUDF::new_from_impl(JsonPath::new(result))).collect()
+}
+
+/// All functions, whose evaluation ends early with a token.
+pub(crate) fn until(token: &CancelToken) -> impl Iterator<Item = ScalarUDF> {
+    let until = Until::new(token);
+    let of = move |result| JsonPath { until: Some(until.clone()), ..JsonPath::new(result) };
+    ResultType::ALL.into_iter().map(move |result| ScalarUDF::new_from_impl(of(result)))
+}
+
+/// The end of the evaluation. It is no part of what a function means.
+#[derive(Clone, Debug)]
+struct Until {
+    token: CancelToken,
+    stop: Arc<Stop>,
+}
+
+impl Until {
+    fn new(token: &CancelToken) -> Self {
+        let mut interrupt = Interrupt::default();
+        interrupt.add_token(token);
+        Self { token: token.clone(), stop: Arc::new(Stop::new(interrupt)) }
+    }
+}
+
+impl PartialEq for Until {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Eq for Until {}
+
+impl Hash for Until {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 /// Adds all functions to a registry, and the exact `sum` of integers.
@@ -151,13 +187,14 @@ fn compiled(function: &str, path: &str) -> Result<Query> {
 struct JsonPath {
     result: ResultType,
     signature: Signature,
+    until: Option<Until>,
 }
 
 impl JsonPath {
     fn new(result: ResultType) -> Self {
         let strings = [DataType::Utf8, DataType::LargeUtf8, DataType::Utf8View];
         let each = strings.map(|text| TypeSignature::Exact(vec![text, DataType::Utf8]));
-        Self { result, signature: Signature::one_of(each.to_vec(), Volatility::Immutable) }
+        Self { result, signature: Signature::one_of(each.to_vec(), Volatility::Immutable), until: None }
     }
 }
 
@@ -200,10 +237,14 @@ impl ScalarUDFImpl for JsonPath {
             ColumnarValue::Scalar(text) => (text.to_array()?, true),
         };
         let texts = cast(&texts, &DataType::Utf8)?;
+        let _working = self.until.as_ref().map(|until| Working::until(&until.stop));
         let values = match self.result.of_first() {
             Some(values) => self.first(&texts, &query, &values)?,
             None => self.all(&texts, &query)?,
         };
+        if self.until.as_ref().is_some_and(|until| until.stop.is_set()) {
+            return Err(external(Error::Cancelled));
+        }
         Ok(match is_scalar {
             true => ColumnarValue::Scalar(ScalarValue::try_from_array(&values, 0)?),
             false => ColumnarValue::Array(values),
@@ -227,7 +268,11 @@ impl JsonPath {
         let lines = lines(texts);
         let schema = Schema::new(&[(query.clone(), values.clone())]).map_err(external)?;
         let mut found: Vec<ArrayRef> = Vec::new();
-        for batch in engine()?.bytes(lines.as_slice()).record_batches(&schema) {
+        let mut input = engine()?.bytes(lines.as_slice());
+        if let Some(until) = &self.until {
+            input = input.cancel(&until.token);
+        }
+        for batch in input.record_batches(&schema) {
             let batch = batch.map_err(|error| self.malformed(error))?;
             found.push(match query.is_singular() {
                 true => batch.column(0).clone(),

@@ -4,7 +4,7 @@ use std::fmt::{self, Debug, Formatter};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use warpath::{DeviceChoice, OnError};
+use warpath::{CancelToken, DeviceChoice, OnError};
 use warpath_core::pool::cores;
 use warpath_remote::StoreSettings;
 
@@ -133,6 +133,8 @@ pub struct Options {
     /// The inputs that statements may name; `None` for all files and URLs. With names, statements only read:
     /// they make no tables and write no files.
     pub names: Option<Names>,
+    /// Ends the reading and the functions of the session. Rows after it may be missing: they are not wanted.
+    pub cancel: Option<CancelToken>,
     /// The footers of stores that sessions share; `None` for a session that reads them for each statement.
     pub known: Option<KnownParts>,
 }
@@ -150,6 +152,7 @@ impl Default for Options {
             memory: None,
             stores: None,
             names: None,
+            cancel: None,
             known: None,
         }
     }

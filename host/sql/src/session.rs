@@ -115,6 +115,9 @@ impl Options {
         }
         let mut context = SessionContext::new_with_state(state);
         functions::register(&mut context)?;
+        if let Some(token) = &self.cancel {
+            functions::until(token).for_each(|function| context.register_udf(function));
+        }
         context.register_expr_planner(Arc::new(Arrows::new()))?;
         // The names that other engines have for these functions.
         for (function, alias) in [("date_bin", "time_bucket"), ("to_char", "strftime")] {

@@ -3,14 +3,15 @@
 //! Integers are added as decimals of 38 digits, by DataFusion's own accumulators. Their sum is an integer of
 //! 64 bits again, or an error.
 
-use std::hash::Hash;
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::sync::Arc;
 
 use datafusion::arrow::array::{
     Array, ArrayRef, ArrowPrimitiveType, AsArray, BooleanArray, Decimal128Array, PrimitiveArray,
 };
 use datafusion::arrow::datatypes::{DataType, Decimal128Type, Field, FieldRef, Int64Type, UInt64Type};
-use datafusion::common::{Result, ScalarValue, exec_err};
+use datafusion::common::{Result, ScalarValue, exec_err, internal_err};
 use datafusion::functions_aggregate::sum::Sum;
 use datafusion::logical_expr::function::{AccumulatorArgs, StateFieldsArgs};
 use datafusion::logical_expr::utils::AggregateOrderSensitivity;
@@ -31,7 +32,7 @@ struct ExactSum(Sum);
 const WIDE: DataType = DataType::Decimal128(38, 0);
 
 /// The message about a sum that has no room.
-pub const TOO_WIDE: &str = "a sum has more than 64 bits; that of CAST(x AS DECIMAL(38, 0)) has room";
+pub const TOO_WIDE: &str = "a sum has more than 64 bits: sum(CAST(x AS DECIMAL(38, 0))) has room for it";
 
 /// The field of a sum in the type in which its values are added; `None` if that is the type of the sum.
 fn wide(field: &Field) -> Option<FieldRef> {
@@ -40,19 +41,12 @@ fn wide(field: &Field) -> Option<FieldRef> {
 }
 
 impl ExactSum {
-    /// The field of the sum that DataFusion's accumulator has. Its sums of distinct values in a window that
-    /// slides are of integers alone.
-    fn field(args: &AccumulatorArgs<'_>, slides: bool) -> Option<FieldRef> {
-        wide(&args.return_field).filter(|_| !(slides && args.is_distinct))
-    }
-
     fn one(
         &self,
         args: AccumulatorArgs<'_>,
-        slides: bool,
         make: impl Fn(&Sum, AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>>,
     ) -> Result<Box<dyn Accumulator>> {
-        match Self::field(&args, slides) {
+        match wide(&args.return_field) {
             None => make(&self.0, args),
             Some(field) => {
                 let narrow = args.return_field.data_type().clone();
@@ -84,11 +78,16 @@ impl AggregateUDFImpl for ExactSum {
     }
 
     fn accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        self.one(args, false, Sum::accumulator)
+        self.one(args, Sum::accumulator)
     }
 
     fn create_sliding_accumulator(&self, args: AccumulatorArgs<'_>) -> Result<Box<dyn Accumulator>> {
-        self.one(args, true, Sum::create_sliding_accumulator)
+        // DataFusion's sum of distinct values in a window that slides is of integers alone, and wraps around.
+        if args.is_distinct && wide(&args.return_field).is_some() {
+            let inner = Box::new(SlidingDistinct::default());
+            return Ok(Box::new(One { inner, narrow: args.return_field.data_type().clone() }));
+        }
+        self.one(args, Sum::create_sliding_accumulator)
     }
 
     fn groups_accumulator_supported(&self, args: AccumulatorArgs<'_>) -> bool {
@@ -184,6 +183,60 @@ impl Accumulator for One {
 
     fn size(&self) -> usize {
         size_of::<Self>() + self.inner.size()
+    }
+}
+
+/// The sum of the distinct values in a window that slides.
+#[derive(Debug, Default)]
+struct SlidingDistinct {
+    /// How often each value is in the window.
+    times: HashMap<i128, usize>,
+    sum: i128,
+}
+
+impl Accumulator for SlidingDistinct {
+    fn update_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        for value in values[0].as_primitive::<Decimal128Type>().iter().flatten() {
+            let times = self.times.entry(value).or_default();
+            *times += 1;
+            if *times == 1 {
+                self.sum += value;
+            }
+        }
+        Ok(())
+    }
+
+    fn retract_batch(&mut self, values: &[ArrayRef]) -> Result<()> {
+        for value in values[0].as_primitive::<Decimal128Type>().iter().flatten() {
+            let Entry::Occupied(mut times) = self.times.entry(value) else { continue };
+            *times.get_mut() -= 1;
+            if *times.get() == 0 {
+                times.remove();
+                self.sum -= value;
+            }
+        }
+        Ok(())
+    }
+
+    fn supports_retract_batch(&self) -> bool {
+        true
+    }
+
+    fn merge_batch(&mut self, _: &[ArrayRef]) -> Result<()> {
+        internal_err!("the sum of a window is not merged")
+    }
+
+    fn evaluate(&mut self) -> Result<ScalarValue> {
+        let sum = (!self.times.is_empty()).then_some(self.sum);
+        Ok(ScalarValue::Decimal128(sum, 38, 0))
+    }
+
+    fn state(&mut self) -> Result<Vec<ScalarValue>> {
+        internal_err!("the sum of a window is not merged")
+    }
+
+    fn size(&self) -> usize {
+        size_of::<Self>() + self.times.capacity() * size_of::<(i128, usize)>()
     }
 }
 

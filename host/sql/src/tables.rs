@@ -11,6 +11,7 @@ use datafusion::catalog::{
     UrlTableFactory,
 };
 use datafusion::common::{DFSchema, Result, plan_err};
+use datafusion::datasource::TableType;
 use datafusion::datasource::dynamic_file::DynamicListTableFactory;
 use datafusion::datasource::listing::{ListingOptions, ListingTable, ListingTableConfig, ListingTableUrl};
 use datafusion::datasource::listing_table_factory::ListingTableFactory;
@@ -39,26 +40,29 @@ const OTHERS: [&str; 4] = ["parquet", "csv", "arrow", "avro"];
 /// # Errors
 /// Those of DataFusion.
 pub fn enable(context: &SessionContext, engines: Arc<Engines>) -> Result<()> {
-    if let Some(names) = &engines.options.names
-        && let Some(catalog) = context.catalog("datafusion")
-    {
-        let listed = Listed { names: names.clone(), views: MemorySchemaProvider::new() };
-        catalog.register_schema("public", Arc::new(listed))?;
-    }
     let others = DynamicListTableFactory::default();
     others.session_store().with_state(context.state_weak_ref());
-    let factory = Files { engines, others };
+    let names = engines.options.names.clone();
+    let files = Arc::new(Files { engines, others });
+    if let Some(names) = names
+        && let Some(catalog) = context.catalog("datafusion")
+    {
+        let listed = Listed { names, files, views: MemorySchemaProvider::new() };
+        catalog.register_schema("public", Arc::new(listed))?;
+        return Ok(());
+    }
     let state = context.state_ref();
     let catalogs = state.read().catalog_list().clone();
-    let catalogs = DynamicFileCatalog::new(catalogs, Arc::new(factory));
+    let catalogs = DynamicFileCatalog::new(catalogs, files);
     context.register_catalog_list(Arc::new(catalogs));
     Ok(())
 }
 
-/// The tables of a session whose statements name certain inputs alone. [`Files`] makes the tables.
+/// The tables of a session whose statements name certain inputs alone.
 #[derive(Debug)]
 struct Listed {
     names: Names,
+    files: Arc<Files>,
     /// What statements have made. (Those of a server make nothing.)
     views: MemorySchemaProvider,
 }
@@ -71,7 +75,18 @@ impl SchemaProvider for Listed {
     }
 
     async fn table(&self, name: &str) -> Result<Option<Arc<dyn TableProvider>>> {
-        self.views.table(name).await
+        match self.views.table(name).await? {
+            Some(view) => Ok(Some(view)),
+            None => self.files.try_new(name).await,
+        }
+    }
+
+    async fn table_type(&self, name: &str) -> Result<Option<TableType>> {
+        match self.names.path(name) {
+            // An input that cannot be read is listed, too.
+            Ok(_) => Ok(Some(TableType::Base)),
+            Err(_) => self.views.table_type(name).await,
+        }
     }
 
     fn register_table(

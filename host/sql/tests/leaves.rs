@@ -309,6 +309,18 @@ fn sums_have_64_bits() {
             "SELECT max(s) FROM (SELECT sum(x) OVER (ORDER BY g ROWS 1 PRECEDING) AS s FROM $t WHERE g = 2)",
             None,
         ),
+        (
+            "SELECT sum(s) FROM (SELECT sum(DISTINCT x) OVER (ORDER BY x ROWS 1 PRECEDING) AS s FROM $t WHERE g = 3)",
+            Some("NULL".to_owned()),
+        ),
+        (
+            "SELECT max(s) FROM (SELECT sum(DISTINCT g) OVER (ORDER BY g ROWS 1 PRECEDING) AS s FROM $t)",
+            sum(5),
+        ),
+        (
+            "SELECT max(s) FROM (SELECT sum(DISTINCT x) OVER (ORDER BY x ROWS 1 PRECEDING) AS s FROM $t WHERE g = 2)",
+            None,
+        ),
         ("SELECT sum(arrow_cast(1, 'UInt64') + g * 0) FROM $t", sum(6)),
         ("SELECT sum(1.5) FROM $t", Some("9.0".to_owned())),
     ] {
@@ -320,7 +332,7 @@ fn sums_have_64_bits() {
             for context in [&session.context, &over] {
                 match (&want, session.batches_in(context, &query)) {
                     (Some(want), Ok(_)) => {
-                        assert_eq!(session.rows_in(context, &query), [want.as_str()], "{query}")
+                        assert_eq!(session.rows_in(context, &query), [want.as_str()], "{query}");
                     }
                     (None, Err(error)) => {
                         assert!(

@@ -514,7 +514,7 @@ impl<'a> PartsWriter<'a> {
                 .map_err(Error::Thread)?;
             let group = self.shredder.shred(&text.bytes);
             let group = group.map_err(|error| Error::Internal(error.to_string()));
-            walk.join().map_err(|_| Error::Internal("the thread of the schema panicked".into()))?;
+            walk.join().map_err(|_| Error::Internal("the thread of the schema panicked".into()))??;
             group
         })
     }

@@ -153,31 +153,32 @@ impl Store {
     ) -> Result<Rewritten, Error> {
         let location = &location.into();
         let mut total = Self::merge(location, options, next_run)?;
-        while options.resident && Self::add_form(location)? {
-            total.parts_before += 1;
-            total.parts_after += 1;
+        if options.resident {
+            Self::add_forms(location, &mut total)?;
         }
         Ok(total)
     }
 
-    /// Writes the first part that has no resident form once more, with one. Returns false if all have one.
-    fn add_form(location: &StoreLocation) -> Result<bool, Error> {
-        let mut folder = location.open(OutputMode::default())?;
-        for part in folder.snapshot().parts() {
-            let file = location.file(part);
-            let has_form = resident::is_in(&*file.open()?).map_err(|error| of_part(&file.shown(), error))?;
-            if has_form {
+    /// Writes each part that lacks the resident form of a row group once more. A group whose form is too long
+    /// has none then, too.
+    fn add_forms(location: &StoreLocation, total: &mut Rewritten) -> Result<(), Error> {
+        let parts: Vec<Part> = location.open(OutputMode::default())?.snapshot().parts().cloned().collect();
+        for part in parts {
+            let file = location.file(&part);
+            if resident::is_whole(&*file.open()?).map_err(|error| of_part(&file.shown(), error))? {
                 continue;
             }
+            let mut folder = location.open(OutputMode::default())?;
             let mut writer = PartsWriter::new(location, Some(&folder), file.and_mode(OutputMode::default()))?;
             writer.write(Texts::new(vec![Lines::Of(file.source())], GROUP_BYTES), true, &mut |_| {})?;
-            let (removed, added) = (vec![part.name.clone()], writer.parts.clone());
+            total.parts_before += 1;
+            total.parts_after += writer.parts.len();
+            let (removed, added) = (vec![part.name], writer.parts.clone());
             let operation = "OPTIMIZE".to_owned();
             let change = Change { operation, removed, added, same_rows: true, ..Change::default() };
             writer.commit(&mut folder, change).map_err(|error| location.failed(error))?;
-            return Ok(true);
         }
-        Ok(false)
+        Ok(())
     }
 
     /// Merges the last parts, if at least 32 parts with less than 4 MiB of text follow one another there. A

@@ -56,6 +56,14 @@ pub(super) fn is_in(part: &Reader) -> Result<bool, PartError> {
     Ok(size_of(part)?.groups > 0)
 }
 
+/// True if all row groups of a part have the resident form of this version.
+///
+/// # Errors
+/// Those of [`is_in`].
+pub(super) fn is_whole(part: &Reader) -> Result<bool, PartError> {
+    Ok(size_of(part)?.groups >= part.groups())
+}
+
 /// The resident form of a group; `None` if the part has none of this version.
 ///
 /// # Errors

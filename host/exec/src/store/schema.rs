@@ -1,5 +1,6 @@
 //! The schema of the lines of a part, as one of its sections.
 
+use warpath_core::error::Error;
 use warpath_cpu::strict;
 use warpath_lang::program::Query;
 use warpath_part::file::{Error as PartError, Reader};
@@ -33,14 +34,17 @@ pub(super) struct PartSchema {
 
 impl PartSchema {
     /// Adds the lines of the next group. With `is_begin`, a byte order mark before them is no part of a line.
-    pub fn add(&mut self, text: &[u8], is_begin: bool) {
+    ///
+    /// # Errors
+    /// The errors of the evaluation that counts malformed lines.
+    pub fn add(&mut self, text: &[u8], is_begin: bool) -> Result<(), Error> {
         let text = text.strip_prefix(BYTE_ORDER_MARK).filter(|_| is_begin).unwrap_or(text);
         if !strict::faults(text).is_empty() {
             self.is_without = true;
-            self.malformed += malformed(text);
+            self.malformed += malformed(text)?;
         }
         if self.is_without {
-            return;
+            return Ok(());
         }
         let number = self.before.len() as u64;
         let options = WalkOptions { text: number, most_records: u64::MAX, skips: false, without: &[] };
@@ -48,6 +52,7 @@ impl PartSchema {
         self.before.push(self.lines);
         self.lines += walked.lines;
         self.is_without = !walked.suspects.is_empty() || self.tree.len() > MOST_NODES;
+        Ok(())
     }
 
     /// The lines so far of the part that are neither blank nor a record: questions stop there, or skip them.
@@ -72,21 +77,18 @@ impl PartSchema {
 }
 
 /// The lines that are neither blank nor a record. Not all lines with a fault of RFC 8259 are.
-fn malformed(text: &[u8]) -> u64 {
-    let engine = Engine::builder().device(DeviceChoice::Cpu).on_error(OnError::Skip).build();
-    let counted = engine.and_then(|engine| {
-        let mut records = engine.bytes(text).query(&Query::compile("$")?)?;
-        records.by_ref().try_for_each(|record| record.map(drop))?;
-        Ok(records.stats().skipped)
-    });
-    counted.unwrap_or_default()
+fn malformed(text: &[u8]) -> Result<u64, Error> {
+    let engine = Engine::builder().device(DeviceChoice::Cpu).on_error(OnError::Skip).build()?;
+    let mut records = engine.bytes(text).query(&Query::compile("$")?)?;
+    records.by_ref().try_for_each(|record| record.map(drop))?;
+    Ok(records.stats().skipped)
 }
 
 /// The schema of some lines, with the text 0 in all positions; `None` if a line is malformed, or there are
 /// too many nodes. With `is_begin`, a byte order mark before them is no part of a line.
 pub(crate) fn schema_of_lines(text: &[u8], is_begin: bool) -> Option<SchemaTree> {
     let mut schema = PartSchema::default();
-    schema.add(text, is_begin);
+    schema.add(text, is_begin).ok()?;
     schema.end_tree()
 }
 
