@@ -84,7 +84,7 @@ const QUERIES: &[(&str, &str)] = &[
     ("SELECT count(*) FROM $t WHERE kind LIKE 'p%'", "LeafScanExec"),
     ("SELECT count(*) FILTER (WHERE paid) FROM $t", "LeafScanExec"),
     ("SELECT upper(kind) AS k, count(*) FROM $t GROUP BY k ORDER BY k", "LeafScanExec"),
-    ("SELECT id, kind FROM $t WHERE id < 4 ORDER BY id", "LeafScanExec"),
+    ("SELECT id, kind FROM $t WHERE id < 4 ORDER BY id, kind", "LeafScanExec"),
     (
         "SELECT a.kind, count(*) FROM $t a JOIN $t b ON a.id = b.id GROUP BY a.kind ORDER BY a.kind",
         "LeafScanExec",

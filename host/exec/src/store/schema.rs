@@ -1,13 +1,12 @@
 //! The schema of the lines of a part, as one of its sections.
 
+use warpath_answer::answer::Want;
 use warpath_core::error::Error;
-use warpath_cpu::strict;
-use warpath_lang::program::Query;
+use warpath_cpu::{Cpu, strict};
+use warpath_lang::program::{Program, Query};
 use warpath_part::file::{Error as PartError, Reader};
 use warpath_store::schema::{Position, SchemaTree, WalkOptions, Walker};
 
-use crate::devices::DeviceChoice;
-use crate::engine::{Engine, OnError};
 use crate::input::BYTE_ORDER_MARK;
 
 /// The section of the last group that has the schema of all lines of the part.
@@ -78,10 +77,9 @@ impl PartSchema {
 
 /// The lines that are neither blank nor a record. Not all lines with a fault of RFC 8259 are.
 fn malformed(text: &[u8]) -> Result<u64, Error> {
-    let engine = Engine::builder().device(DeviceChoice::Cpu).on_error(OnError::Skip).build()?;
-    let mut records = engine.bytes(text).query(&Query::compile("$")?)?;
-    records.by_ref().try_for_each(|record| record.map(drop))?;
-    Ok(records.stats().skipped)
+    let record = Program::new(&[Query::compile("$")?])?;
+    let answer = Cpu.answer(text, &record, Want::new())?;
+    Ok(answer.pieces.iter().map(|piece| piece.faults.len() as u64).sum())
 }
 
 /// The schema of some lines, with the text 0 in all positions; `None` if a line is malformed, or there are
