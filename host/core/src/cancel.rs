@@ -229,8 +229,8 @@ impl Drop for Working {
     }
 }
 
-/// True if the work that this thread does is to end. Evaluation that may take long on one record asks, and
-/// then returns what it has: results after the end are not looked at.
+/// True if the work that this thread does is to end. Evaluation that may take long on one record calls it
+/// now and then, and then returns what it has: results after the end are not looked at.
 #[must_use]
 pub fn is_stopped() -> bool {
     CURRENT.with_borrow(|current| current.as_ref().is_some_and(|stop| stop.is_set()))

@@ -183,8 +183,7 @@ impl Store {
     /// The version after this one; `None` if there is none yet, and for one part alone.
     ///
     /// # Errors
-    /// [`Error::Store`] for a log that is damaged or gone, or if another store has taken the place of this
-    /// one.
+    /// [`Error::Store`] for a log that is damaged or gone, or if another store is at its path now.
     // Hidden: the server alone needs it.
     #[doc(hidden)]
     pub fn next_version(&self) -> Result<Option<Self>, Error> {

@@ -204,8 +204,8 @@ impl Folder {
     /// Becomes the version after this one. Returns false if there is none yet.
     ///
     /// # Errors
-    /// For a log that is malformed or not supported, [`FolderError::Conflict`] if another folder has taken
-    /// the place of this one, and those of the storage.
+    /// For a log that is malformed or not supported, [`FolderError::Conflict`] if another folder is at its
+    /// path now, and those of the storage.
     pub fn advance(&mut self) -> Result<bool, FolderError> {
         let next = self.next()?;
         match entry(next, self.storage.read(&file_of(next))) {
@@ -220,7 +220,7 @@ impl Folder {
                 };
                 match is_same {
                     true => Ok(false),
-                    false => Err(self.conflict("another store has taken the place of this one")),
+                    false => Err(self.conflict("another store is at this path now")),
                 }
             }
             entry => {

@@ -198,6 +198,6 @@ mod tests {
         std::fs::remove_dir_all(&path).unwrap();
         add(b"{\"n\":9}\n");
         let error = all.read(&mut [0; 8]).unwrap_err().to_string();
-        assert!(error.contains("another store has taken the place of this one"), "{error}");
+        assert!(error.contains("another store is at this path now"), "{error}");
     }
 }

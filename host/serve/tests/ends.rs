@@ -1,4 +1,4 @@
-//! Followed questions whose inputs end: the answer then is that of a command beside the inputs.
+//! Followed questions whose inputs end: they print what a command prints beside the inputs.
 
 use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Command, Stdio};

@@ -189,7 +189,7 @@ impl Accumulator for One {
 /// The sum of the distinct values in a window that slides.
 #[derive(Debug, Default)]
 struct SlidingDistinct {
-    /// How often each value is in the window.
+    /// The number of times that each value is in the window.
     times: HashMap<i128, usize>,
     sum: i128,
 }

@@ -63,7 +63,7 @@ pub fn enable(context: &SessionContext, engines: Arc<Engines>) -> Result<()> {
 struct Listed {
     names: Names,
     files: Arc<Files>,
-    /// What statements have made. (Those of a server make nothing.)
+    /// The tables that statements have made. (Those of a server make nothing.)
     views: MemorySchemaProvider,
 }
 

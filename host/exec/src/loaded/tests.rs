@@ -309,11 +309,11 @@ fn a_file_is_not_known_by_its_size_and_time() {
     let [path, other] = ["log.ndjson", "other.ndjson"].map(|name| folder.path().join(name));
     let engine = Engine::builder().build().unwrap();
     let sources = || vec![Source::File(path.clone())];
-    let set_time = |path: &std::path::Path| {
+    let set_time = |path: &Path| {
         let file = std::fs::File::options().write(true).open(path).unwrap();
         file.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
     };
-    let write = |path: &std::path::Path, text: &str| {
+    let write = |path: &Path, text: &str| {
         std::fs::write(path, text).unwrap();
         set_time(path);
     };

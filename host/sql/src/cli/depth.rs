@@ -1,6 +1,6 @@
 //! The size of statements. DataFusion descends into each operator of an expression, and plans it again and
-//! again: a chain of 20,000 operators takes minutes, and one of 100,000 more stack than a thread has. So do
-//! joins, and names of queries (WITH) that stand for twice as much as the name before.
+//! again: a chain of 20,000 operators takes minutes, and one of 100,000 more stack than a thread has. The
+//! same holds for joins, and for names of queries (WITH) that stand for twice as much as the name before.
 
 use std::collections::HashMap;
 use std::mem;
@@ -52,7 +52,7 @@ enum Binds {
     Values,
 }
 
-/// What a token is for the depth.
+/// The effect of a token on the depth.
 enum Change {
     Operator(Binds),
     /// The next item of a list.
@@ -118,7 +118,7 @@ fn is_word(token: &Token) -> bool {
     }
 }
 
-/// The expressions between two brackets, up to the place that a scan has reached.
+/// The expressions between two brackets, up to the token that a scan has reached.
 #[derive(Default)]
 struct Level {
     /// The height of the expression so far, as the left operand of an operator of each kind.
@@ -213,7 +213,7 @@ fn tables(statement: &Statement) -> Result<(), Failure> {
 /// Counts the tables of a statement.
 #[derive(Default)]
 struct Tables {
-    /// The tables of each named query so far. Names within others are not told apart.
+    /// The tables of each named query so far. Equal names in several queries count as one.
     named: HashMap<String, usize>,
     /// The tables so far, those of named queries apart.
     all: usize,

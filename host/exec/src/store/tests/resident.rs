@@ -57,9 +57,9 @@ fn parts_that_are_written_again_keep_their_form() {
     // Parts that are not merged: one alone, and none that has the form.
     let alone = folder.path().join("alone.wp");
     add(&alone, &format!("\u{feff}{small}"));
-    let before = super::text(&alone);
+    let before = text(&alone);
     assert_eq!(Store::compact_with(&alone, options).unwrap().parts_after, 1);
-    assert_eq!((forms(&alone), super::text(&alone)), (vec![1], before));
+    assert_eq!((forms(&alone), text(&alone)), (vec![1], before));
     Store::open(&alone).unwrap().verify().unwrap();
     assert_eq!(Store::compact_with(&alone, options).unwrap().parts_after, 0);
     let store = Store::open(&path).unwrap();
