@@ -43,14 +43,14 @@ use crate::sums;
 /// ```
 #[must_use]
 pub fn all() -> Vec<ScalarUDF> {
-    ResultType::ALL.into_iter().map(|result| ScalarUDF::new_from_impl(JsonPath::new(result))).collect()
+    all_until(None)
 }
 
-/// All functions, whose evaluation ends early with a token.
-pub(crate) fn until(token: &CancelToken) -> impl Iterator<Item = ScalarUDF> {
-    let until = Until::new(token);
-    let of = move |result| JsonPath { until: Some(until.clone()), ..JsonPath::new(result) };
-    ResultType::ALL.into_iter().map(move |result| ScalarUDF::new_from_impl(of(result)))
+/// All functions. With a token, their evaluation ends when it is cancelled.
+fn all_until(token: Option<&CancelToken>) -> Vec<ScalarUDF> {
+    let until = token.map(Until::new);
+    let of = |result| JsonPath { until: until.clone(), ..JsonPath::new(result) };
+    ResultType::ALL.into_iter().map(|result| ScalarUDF::new_from_impl(of(result))).collect()
 }
 
 /// The end of the evaluation. It is no part of what a function means.
@@ -85,7 +85,12 @@ impl Hash for Until {
 /// # Errors
 /// The errors of the registry.
 pub fn register(registry: &mut dyn FunctionRegistry) -> Result<()> {
-    for function in all() {
+    register_until(registry, None)
+}
+
+/// Adds all functions as [`register`] does. With a token, their evaluation ends when it is cancelled.
+pub(crate) fn register_until(registry: &mut dyn FunctionRegistry, token: Option<&CancelToken>) -> Result<()> {
+    for function in all_until(token) {
         registry.register_udf(Arc::new(function))?;
     }
     registry.register_udaf(Arc::new(sums::sum()))?;

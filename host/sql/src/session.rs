@@ -114,10 +114,7 @@ impl Options {
             state.table_factories_mut().insert(extension.to_uppercase(), table);
         }
         let mut context = SessionContext::new_with_state(state);
-        functions::register(&mut context)?;
-        if let Some(token) = &self.cancel {
-            functions::until(token).for_each(|function| context.register_udf(function));
-        }
+        functions::register_until(&mut context, self.cancel.as_ref())?;
         context.register_expr_planner(Arc::new(Arrows::new()))?;
         // The names that other engines have for these functions.
         for (function, alias) in [("date_bin", "time_bucket"), ("to_char", "strftime")] {

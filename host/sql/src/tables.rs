@@ -38,7 +38,7 @@ const OTHERS: [&str; 4] = ["parquet", "csv", "arrow", "avro"];
 /// Makes tables of the quoted names in queries of a session.
 ///
 /// # Errors
-/// Those of DataFusion.
+/// The errors of DataFusion.
 pub fn enable(context: &SessionContext, engines: Arc<Engines>) -> Result<()> {
     let others = DynamicListTableFactory::default();
     others.session_store().with_state(context.state_weak_ref());

@@ -97,7 +97,7 @@ pub fn run(url: &str, args: &[OsString], cli: Option<&Cli>) -> Result<ExitCode, 
     #[cfg(unix)]
     if let Some(path) = answer.headers().get(END).and_then(|path| path.to_str().ok()) {
         let request = post(&agent, &base, path).config().timeout_global(Some(END_TIME)).build();
-        super::signals::end_input_first(move || {
+        super::signals::end_first_by(move || {
             request.send_empty().is_ok_and(|answer| answer.status().is_success())
         });
     }

@@ -443,10 +443,7 @@ pub fn sources_or_followed(
     let source = followed(paths, from.into(), &end)?;
     written.refuse_inputs(slice::from_ref(&source))?;
     #[cfg(unix)]
-    signals::end_input_first(move || {
-        end.end();
-        true
-    });
+    signals::end_input_first(end);
     Ok(vec![source])
 }
 

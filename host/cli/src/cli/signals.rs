@@ -13,6 +13,8 @@ use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 use signal_hook::low_level;
+use warpath::FollowEnd;
+
 /// Ends inputs. Returns false if it cannot.
 type End = Box<dyn FnOnce() -> bool + Send>;
 
@@ -20,8 +22,17 @@ type End = Box<dyn FnOnce() -> bool + Send>;
 static FOLLOWED: Mutex<Option<End>> = Mutex::new(None);
 
 /// Lets the first SIGINT or SIGTERM end a followed input. The run then ends as at the end of any input, with
-/// all results written. The next signal ends the program, and the first one does if `end` returns false.
-pub fn end_input_first(end: impl FnOnce() -> bool + Send + 'static) {
+/// all results written. The next signal ends the program.
+pub fn end_input_first(end: FollowEnd) {
+    end_first_by(move || {
+        end.end();
+        true
+    });
+}
+
+/// Lets the first SIGINT or SIGTERM end inputs by a function. If the function returns false, the signal ends
+/// the program.
+pub fn end_first_by(end: impl FnOnce() -> bool + Send + 'static) {
     *FOLLOWED.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(end));
 }
 

@@ -129,13 +129,7 @@ fn follow(args: &StoreAddArgs, options: AddOptions, ui: &Ui) -> Result<Added, Fa
     let sources = files::growing(&args.files, ui)?;
     let end = FollowEnd::default();
     #[cfg(unix)]
-    {
-        let end = end.clone();
-        signals::end_input_first(move || {
-            end.end();
-            true
-        });
-    }
+    signals::end_input_first(end.clone());
     let (mut out, mut failure) = (Out::stdout(), None);
     let mut report = |event: &Followed| match event {
         Followed::Stored { version, lines } if acknowledge && failure.is_none() => {

@@ -300,8 +300,8 @@ fn versions_are_those_of_the_file() {
     }
 }
 
-/// Another file of the same size and time takes the place of a loaded one, and a write is followed by a time
-/// that is set back.
+/// A loaded file is read again after another file of its size and time took its name. A file is read again
+/// after a write, although its time was set back.
 #[test]
 #[cfg(unix)]
 fn a_file_is_not_known_by_its_size_and_time() {

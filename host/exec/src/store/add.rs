@@ -473,9 +473,8 @@ impl<'a> PartsWriter<'a> {
             let len = text.bytes.len() as u64;
             if part_bytes > 0 && (text.begins_part || part_bytes + len > PART_BYTES) {
                 part_bytes = 0;
-                self.shredder.begin_part();
-                self.malformed += schema.malformed();
-                if !send(Step::End(self.tree.clone(), mem::take(&mut facts), schema.end())) {
+                let schema = self.end_part(&mut schema);
+                if !send(Step::End(self.tree.clone(), mem::take(&mut facts), schema)) {
                     return Ok(());
                 }
             }
@@ -498,11 +497,17 @@ impl<'a> PartsWriter<'a> {
             progress(all_bytes);
         }
         if part_bytes > 0 {
-            self.shredder.begin_part();
-            self.malformed += schema.malformed();
-            send(Step::End(self.tree.clone(), facts, schema.end()));
+            let schema = self.end_part(&mut schema);
+            send(Step::End(self.tree.clone(), facts, schema));
         }
         Ok(())
+    }
+
+    /// Ends a part. Returns the section with its schema.
+    fn end_part(&mut self, schema: &mut PartSchema) -> Option<Vec<u8>> {
+        self.shredder.begin_part();
+        self.malformed += schema.malformed();
+        schema.end()
     }
 
     /// Makes a group of a text. Another thread adds the lines to the schema of the part.

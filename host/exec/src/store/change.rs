@@ -8,7 +8,7 @@ use memchr::memchr_iter;
 use warpath_answer::answer::Want;
 use warpath_core::error::Error;
 use warpath_core::temporary::OutputMode;
-use warpath_folder::{Change, Part};
+use warpath_folder::{Change, Folder, Part};
 use warpath_lang::predicate::Predicate;
 use warpath_lang::program::{Program, Query};
 
@@ -171,14 +171,25 @@ impl Store {
             let mut folder = location.open(OutputMode::default())?;
             let mut writer = PartsWriter::new(location, Some(&folder), file.and_mode(OutputMode::default()))?;
             writer.write(Texts::new(vec![Lines::Of(file.source())], GROUP_BYTES), true, &mut |_| {})?;
-            total.parts_before += 1;
-            total.parts_after += writer.parts.len();
-            let (removed, added) = (vec![part.name], writer.parts.clone());
-            let operation = "OPTIMIZE".to_owned();
-            let change = Change { operation, removed, added, same_rows: true, ..Change::default() };
-            writer.commit(&mut folder, change).map_err(|error| location.failed(error))?;
+            Self::replace(location, &mut folder, &[part], writer, total)?;
         }
         Ok(())
+    }
+
+    /// Makes a version with new parts for others that have the same lines.
+    fn replace(
+        location: &StoreLocation,
+        folder: &mut Folder,
+        old: &[Part],
+        writer: PartsWriter<'_>,
+        total: &mut Rewritten,
+    ) -> Result<(), Error> {
+        total.parts_before += old.len();
+        total.parts_after += writer.parts.len();
+        let removed = old.iter().map(|part| part.name.clone()).collect();
+        let (operation, added) = ("OPTIMIZE".to_owned(), writer.parts.clone());
+        let change = Change { operation, removed, added, same_rows: true, ..Change::default() };
+        writer.commit(folder, change).map_err(|error| location.failed(error))
     }
 
     /// Merges the last parts, if at least 32 parts with less than 4 MiB of text follow one another there. A
@@ -215,12 +226,7 @@ impl Store {
                 first = range.end - 1;
                 continue;
             }
-            total.parts_before += run.len();
-            total.parts_after += writer.parts.len();
-            let removed = run.iter().map(|part| part.name.clone()).collect();
-            let (operation, added) = ("OPTIMIZE".to_owned(), writer.parts.clone());
-            let change = Change { operation, removed, added, same_rows: true, ..Change::default() };
-            writer.commit(&mut folder, change).map_err(|error| location.failed(error))?;
+            Self::replace(location, &mut folder, run, writer, &mut total)?;
         }
     }
 }

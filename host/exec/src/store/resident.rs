@@ -59,7 +59,7 @@ pub(super) fn is_in(part: &Reader) -> Result<bool, PartError> {
 /// True if all row groups of a part have the resident form of this version.
 ///
 /// # Errors
-/// Those of [`is_in`].
+/// The errors of [`is_in`].
 pub(super) fn is_whole(part: &Reader) -> Result<bool, PartError> {
     Ok(size_of(part)?.groups >= part.groups())
 }

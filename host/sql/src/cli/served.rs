@@ -63,7 +63,7 @@ pub fn run(
 /// # Errors
 /// The mistake in the statement.
 pub async fn plan(context: &SessionContext, statement: &str) -> Result<DataFrame, Failure> {
-    depth::check(statement)?;
+    depth::parsed(statement)?;
     let planned = context.sql_with_options(statement, only_reads()).await;
     planned.map_err(|error| Failure::of_query(error, statement))
 }

@@ -14,8 +14,7 @@ use datafusion::execution::SendableRecordBatchStream;
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::{SQLOptions, SessionContext};
-use datafusion::sql::parser::{DFParserBuilder, Statement};
-use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::parser::Statement;
 use futures::StreamExt;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
@@ -66,10 +65,7 @@ impl Session {
     /// # Errors
     /// The error of the text, or of that statement.
     pub fn run(&mut self, text: &str) -> Result<(), Failure> {
-        depth::check(text)?;
-        let failed = |error| Failure::of_query(error, text);
-        let parser = DFParserBuilder::new(text).with_dialect(&GenericDialect {}).build().map_err(failed)?;
-        let statements = { parser }.parse_statements().map_err(failed)?;
+        let statements = depth::parsed(text)?;
         if self.output.is_some() && statements.len() > 1 {
             return Err(Failure::usage("`--output` takes the rows of one statement"));
         }
