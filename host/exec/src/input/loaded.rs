@@ -135,21 +135,23 @@ impl LoadedInput {
     /// The file from which the input was loaded; `None` for other sources.
     #[must_use]
     pub fn file(&self) -> Option<&Path> {
-        self.identity().map(|identity| &*identity.path)
+        self.file_state().map(|(path, _)| path)
     }
 
     /// True if the file from which the input was loaded is as it was then. False for other sources.
     #[must_use]
     pub fn is_current(&self) -> bool {
-        self.identity().is_some_and(|identity| {
-            identity.path.metadata().is_ok_and(|metadata| FileState::of(&metadata) == identity.state)
+        self.file_state().is_some_and(|(path, then)| {
+            path.metadata().is_ok_and(|metadata| FileState::of(&metadata) == *then)
         })
     }
 
-    fn identity(&self) -> Option<&Identity> {
+    fn file_state(&self) -> Option<(&Path, &FileState)> {
         match &self.0 {
             #[cfg(feature = "store")]
-            Form::Leaves(contents) => contents.identity.as_ref(),
+            Form::Leaves(contents) => {
+                contents.identity.as_ref().map(|identity| (&*identity.path, &identity.state))
+            }
             Form::Kept(_) => None,
         }
     }
