@@ -5,7 +5,8 @@
     benches/served.py bluesky.wp --warpath DIR/warpath --warpath-serve DIR/warpath-serve [--device cuda]
 
 It starts the server and prints, in milliseconds, the least and the median of --runs:
-* the time to the server's address, when the store is loaded;
+* the time to the server's address, when the store is loaded. With --cold no file of the store is in the page
+  cache before, and the speed of the disk is measured: threads read the files, as many as there are cores;
 * a count of a predicate, by a process `warpath query --server` and by HTTP on one connection;
 * the five queries of JSONBench, by processes `warpath sql --server` and by HTTP;
 * the responses per second, and the times at the 50th and the 99th percentile, of --clients connections that
@@ -16,12 +17,14 @@ It starts the server and prints, in milliseconds, the least and the median of --
 import argparse
 import http.client
 import json
+import os
 import re
 import subprocess
 import sys
 import threading
 import time
 import urllib.parse
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from jsonbench import warpath_queries
@@ -41,6 +44,39 @@ def timed(runs, call):
 
 def show(what, times):
     print(f"{what:48} least {times[0]:8.2f}  median {times[len(times) // 2]:8.2f}", flush=True)
+
+
+# The bytes that a thread reads at once.
+PIECE = 8 << 20
+
+
+def files(store):
+    return [path for path in Path(store).rglob("*") if path.is_file()]
+
+
+def forget(store):
+    """Removes the pages of a store's files from the page cache."""
+    for path in files(store):
+        with path.open("rb") as file:
+            os.fsync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def disk_rate(store):
+    """The bytes per second at which threads read a store's files from the disk."""
+    pieces = [(path, at) for path in files(store) for at in range(0, path.stat().st_size, PIECE)]
+
+    def read(piece):
+        path, at = piece
+        with path.open("rb", buffering=0) as file:
+            file.seek(at)
+            return len(file.read(PIECE))
+
+    forget(store)
+    begin = time.perf_counter()
+    with ThreadPoolExecutor(os.cpu_count()) as threads:
+        total = sum(threads.map(read, pieces))
+    return total / (time.perf_counter() - begin)
 
 
 class Served:
@@ -103,12 +139,21 @@ def main():
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--clients", type=int, default=16)
     parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--cold", action="store_true")
     args = parser.parse_args()
+    if args.cold:
+        rate = disk_rate(args.store)
+        print(f"{'the disk':48} {rate / 1e9:.2f} GB/s", flush=True)
+        forget(args.store)
     command = [args.warpath_serve, "--quiet", "--device", args.device, "--listen", "127.0.0.1:0", args.store]
     begin = time.perf_counter()
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         address = server.stdout.readline().strip()
-        print(f"{'loaded':48} {time.perf_counter() - begin:.2f} s", flush=True)
+        loaded = time.perf_counter() - begin
+        print(f"{'loaded':48} {loaded:.2f} s", flush=True)
+        if args.cold:
+            read = int(re.search(r"read_bytes: (\d+)", Path(f"/proc/{server.pid}/io").read_text())[1])
+            print(f"{'read from the disk':48} {read / 1e9:.2f} GB: {read / rate / loaded:.0%} of its speed")
         served = Served(args, address)
         served.one_client()
         served.many_clients()

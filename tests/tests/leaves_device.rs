@@ -23,6 +23,22 @@ fn the_kernels_answer_as_the_host() -> Result<()> {
     suite(&Emulated::default(), 2, 1, 3000)
 }
 
+/// The number of first groups by `user` that the emulated device finds among lines with `user` and `at`. The
+/// aggregates are the least and the greatest `at`.
+fn first_groups(text: &str, question: Option<&Question>, first: &First) -> Result<usize> {
+    let mut shredder = Shredder::new();
+    let group = shredder.shred(text.as_bytes())?;
+    let segment = Segment::of(shredder.tree(), &group, text.as_bytes(), &Dictionaries::default())?;
+    let device: Arc<dyn LeafDevice> = Arc::new(DeviceLeaves::new(Emulated::default()));
+    let segments = [&segment];
+    let table = DeviceTable::load(&device, &segments)?.context("a table")?;
+    let path = |name: &str| vec![name.as_bytes().to_vec()];
+    let columns = [GroupColumn { path: path("user"), derive: None, unit: None }];
+    let extremes = [Aggregate::Least(path("at")), Aggregate::Greatest(path("at"))];
+    let found = group_on(&[(&table, &segments)], question, &columns, &extremes, Some(first))?;
+    Ok(found.context("the device has the groups")?.len)
+}
+
 /// The first groups of values that are as far from each other as integers can be.
 #[test]
 fn the_first_groups_of_far_values_are_found() -> Result<()> {
@@ -34,22 +50,28 @@ fn the_first_groups_of_far_values_are_found() -> Result<()> {
     let mut text: String = (0..99).map(line).collect();
     text += &format!("{{\"user\":\"u99\",\"at\":{}}}\n", i64::MAX - 1);
     let text = text.repeat(3);
-    let mut shredder = Shredder::new();
-    let group = shredder.shred(text.as_bytes())?;
-    let segment = Segment::of(shredder.tree(), &group, text.as_bytes(), &Dictionaries::default())?;
-    let device: Arc<dyn LeafDevice> = Arc::new(DeviceLeaves::new(Emulated::default()));
-    let segments = [&segment];
-    let table = DeviceTable::load(&device, &segments)?.context("a table")?;
-    let path = |name: &str| vec![name.as_bytes().to_vec()];
-    let columns = [GroupColumn { path: path("user"), derive: None, unit: None }];
     let some = "$.user in ('u0', 'u7', 'u50', 'u99')";
     let question = Question::new(Predicate::parse(some)?.exact_condition().context("a condition")?);
     for (count, is_descending) in [(1, false), (4, false), (3, true), (4, true)] {
         let first = First { count, value: 0, minus: None, divide: 1, is_descending };
-        let least = [Aggregate::Least(path("at"))];
-        let found = group_on(&[(&table, &segments)], Some(&question), &columns, &least, Some(&first))?;
-        let found = found.context("the device has the groups")?;
-        assert!((count as usize..=4).contains(&found.len), "{count}: {found:?}");
+        let found = first_groups(&text, Some(&question), &first)?;
+        assert!((count as usize..=4).contains(&found), "{count}: {found}");
+    }
+    Ok(())
+}
+
+/// Differences for which integers of 64 bits have no room are left to the host, which reports them.
+#[test]
+fn differences_without_room_choose_no_groups() -> Result<()> {
+    let first = First { count: 1, value: 1, minus: Some(0), divide: 1, is_descending: true };
+    for (least, found) in [(i64::MIN, 1_000), (0, 1)] {
+        // The difference of each user is its number, but for one user.
+        let lines = |user: i64| {
+            let (low, high) = if user == 5 { (least, i64::MAX - 1) } else { (7, 7 + user) };
+            [low, high].map(|at| format!("{{\"user\":\"u{user}\",\"at\":{at}}}\n")).concat()
+        };
+        let text: String = (0..1_000).map(lines).collect();
+        assert_eq!(first_groups(&text, None, &first)?, found, "{least}");
     }
     Ok(())
 }

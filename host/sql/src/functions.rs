@@ -34,7 +34,7 @@ use warpath::{CancelToken, Engine, Error, Find, InputError, Query};
 use warpath_core::cancel::{Interrupt, Stop, Working};
 
 use crate::engines::external;
-use crate::sums;
+use crate::{integers, sums};
 
 /// All functions.
 ///
@@ -80,7 +80,7 @@ impl Hash for Until {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
-/// Adds all functions to a registry, and the exact `sum` of integers.
+/// Adds all functions to a registry, the exact `sum` of integers, and the functions of their exact operators.
 ///
 /// # Errors
 /// The errors of the registry.
@@ -90,7 +90,7 @@ pub fn register(registry: &mut dyn FunctionRegistry) -> Result<()> {
 
 /// Adds all functions as [`register`] does. With a token, their evaluation ends when it is cancelled.
 pub(crate) fn register_until(registry: &mut dyn FunctionRegistry, token: Option<&CancelToken>) -> Result<()> {
-    for function in all_until(token) {
+    for function in all_until(token).into_iter().chain(integers::functions()) {
         registry.register_udf(Arc::new(function))?;
     }
     registry.register_udaf(Arc::new(sums::sum()))?;

@@ -51,6 +51,7 @@ mod engines;
 mod files;
 mod format;
 mod groups;
+mod integers;
 mod known;
 pub mod leaves;
 mod pages;

@@ -16,6 +16,7 @@ use crate::arrows::Arrows;
 use crate::engines::Engines;
 use crate::format::{EXTENSIONS, WarpathFormatFactory};
 use crate::functions;
+use crate::integers::ExactIntegers;
 use crate::leaves::{InMemory, OnLeaves};
 use crate::options::Options;
 use crate::report::Report;
@@ -105,6 +106,7 @@ impl Options {
             .with_config(config)
             .with_runtime_env(runtime.build_arc()?)
             .with_default_features()
+            .with_analyzer_rule(Arc::new(ExactIntegers::new()))
             .with_optimizer_rule(Arc::new(DistinctKeys));
         let mut state = change(builder).build();
         for extension in EXTENSIONS {

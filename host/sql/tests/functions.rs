@@ -40,6 +40,61 @@ fn each_variant_has_its_type() {
     }
 }
 
+/// Results of integers that have no room in their type are errors, in constants, columns, groups and orders.
+#[test]
+fn arithmetic_of_integers_is_exact() {
+    let session = Session::new();
+    let lines =
+        format!("{{\"g\":1,\"x\":{}}}\n{{\"g\":2,\"x\":{}}}\n{{\"g\":3,\"x\":null}}\n", i64::MAX, i64::MIN);
+    let table = session.file("integers.ndjson", lines);
+    let no_room = "the result has no room in its type";
+    for (select, want) in [
+        ("x + 1 FROM t WHERE g = 1", Err(no_room)),
+        ("x + -1 FROM t WHERE g = 1", Ok("9223372036854775806")),
+        ("1 + x FROM t WHERE g = 3", Ok("NULL")),
+        ("x - 1 FROM t WHERE g = 2", Err(no_room)),
+        ("x * 2 FROM t WHERE g = 2", Err(no_room)),
+        ("x * 1 FROM t WHERE g = 2", Ok("-9223372036854775808")),
+        ("-x FROM t WHERE g = 2", Err(no_room)),
+        ("-x FROM t WHERE g = 1", Ok("-9223372036854775807")),
+        ("x / -1 FROM t WHERE g = 2", Err("Overflow")),
+        ("abs(x) FROM t WHERE g = 2", Err("overflow")),
+        ("CAST(x AS DECIMAL(38, 0)) + 1 FROM t WHERE g = 1", Ok("9223372036854775808")),
+        ("9223372036854775807 + 1", Err(no_room)),
+        ("CAST(2000000000 AS INT) * CAST(2 AS INT)", Err(no_room)),
+        ("CAST(2000000000 AS INT) + 2000000000", Ok("4000000000")),
+        ("CAST(1 AS INT UNSIGNED) - CAST(2 AS INT UNSIGNED)", Err(no_room)),
+        ("1.5 + 1", Ok("2.5")),
+        ("g FROM t WHERE x - 1 > 0 AND g < 2", Ok("1")),
+        ("count(*) FROM t WHERE x - 1 < 0", Err(no_room)),
+        ("max(x + 1) FROM t", Err(no_room)),
+        ("max(x) - min(x) FROM t", Err(no_room)),
+        ("max(g) + 1 FROM t GROUP BY g + 1 HAVING max(g) + 1 > 3", Ok("4")),
+        ("g FROM t ORDER BY g * 9223372036854775807 LIMIT 1", Err(no_room)),
+        ("g FROM t WHERE g + 1 IN (SELECT g FROM t WHERE g - 1 = 2)", Ok("2")),
+        ("a.g FROM t a JOIN t b ON a.g + 2 = b.g", Ok("1")),
+        ("sum(g + 1) OVER (ORDER BY g) FROM t LIMIT 1", Ok("2")),
+        (
+            "max(n) FROM (WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n * 2 FROM r WHERE n < 999) SELECT n FROM r)",
+            Ok("1024"),
+        ),
+        ("DATE '2026-01-02' - DATE '2026-01-01'", Ok("1")),
+    ] {
+        let query = format!("SELECT {select}")
+            .replace("FROM t", &format!("FROM {table}"))
+            .replace("JOIN t", &format!("JOIN {table}"));
+        match (want, session.batches_in(&session.context, &query)) {
+            (Ok(want), Ok(_)) => assert_eq!(session.rows(&query), [want], "{query}"),
+            (Err(want), Err(error)) => assert!(error.to_string().contains(want), "{query}: {error}"),
+            (want, got) => panic!("{query}: {want:?} {got:?}"),
+        }
+    }
+    // The names of columns are those of the operators.
+    let batches = session.batches_in(&session.context, "SELECT 1 + 2, -(3 * 4) AS n").unwrap();
+    let names: Vec<String> = batches[0].schema().fields().iter().map(|field| field.name().clone()).collect();
+    assert_eq!(names, ["Int64(1) + Int64(2)", "n"]);
+}
+
 #[test]
 fn columns_of_any_table_are_texts() {
     let session = Session::new();

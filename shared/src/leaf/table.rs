@@ -243,7 +243,8 @@ impl Order {
     pub const NOTHING: u64 = u64::MAX;
 
     /// The rank of a group with these numbers: groups with lower ranks come first. Groups with equal values
-    /// have equal ranks. Differences wrap around, and quotients are rounded towards zero, as those of SQL.
+    /// have equal ranks. Quotients are rounded towards zero, as those of SQL. Differences must have room in
+    /// 64 bits: SQL has an error for others.
     #[inline(always)]
     #[must_use]
     pub const fn rank(&self, value: u64, minus: u64) -> u64 {

@@ -130,6 +130,8 @@ enum Place {
         is_double: bool,
         at: usize,
         count: usize,
+        /// The least and the greatest value of the member in all tables.
+        range: (u64, u64),
     },
     Sum {
         low: usize,
@@ -298,7 +300,9 @@ impl<'a> Plan<'a> {
                     let is_least = matches!(aggregate, Aggregate::Least(_));
                     let op = if is_least { AggregateCode::Least } else { AggregateCode::Greatest };
                     let (at, count) = (places.number(op, column), counts(&mut places, column));
-                    Place::Extreme { is_least, is_double: class == Some(Class::Doubles), at, count }
+                    let range = column.map_or((0, 0), |(path, class)| range(path, class));
+                    let is_double = class == Some(Class::Doubles);
+                    Place::Extreme { is_least, is_double, at, count, range }
                 }
                 (Aggregate::Sum(_), column) if class == Some(Class::Integers) => Place::Sum {
                     low: places.number(AggregateCode::LowSum, column),
@@ -356,23 +360,28 @@ impl<'a> Plan<'a> {
         if first.count == 0 || self.digits.iter().flatten().any(|digits| digits.derived.is_some()) {
             return None;
         }
-        // The position of the numbers of an aggregate, and what turns them into its values.
+        // The position of the numbers of an aggregate, what turns them into its values, and their range.
         let numbers = |aggregate: usize, is_alone: bool| match *self.of_aggregates.get(aggregate)? {
-            Place::Count(at) => is_alone.then_some((at, 0)),
-            Place::Extreme { is_least, is_double, at, count } => {
+            Place::Count(at) => is_alone.then_some((at, 0, (0, 0))),
+            Place::Extreme { is_least, is_double, at, count, range } => {
                 // A group without values has no rank.
                 let is_full = self.places.numbers[count].0 == AggregateCode::Rows;
                 let turn = if is_least { u64::MAX } else { 0 };
-                (is_full && (is_alone || !is_double)).then_some((at, turn))
+                (is_full && (is_alone || !is_double)).then_some((at, turn, range))
             }
             Place::Nothing | Place::Zero | Place::Size(_) | Place::Sum { .. } => None,
         };
         let is_alone = first.minus.is_none() && first.divide == 1;
-        let (value, turn_value) = numbers(first.value, is_alone)?;
+        let (value, turn_value, of_value) = numbers(first.value, is_alone)?;
         let (minus, turn_minus) = match first.minus {
             None => (Order::NOTHING, 0),
             Some(minus) => {
-                let (minus, turn) = numbers(minus, false)?;
+                let (minus, turn, of_minus) = numbers(minus, false)?;
+                // The host reports differences that have no room.
+                let fits = |value, minus| integer(value).checked_sub(integer(minus)).is_some();
+                if !fits(of_value.1, of_minus.0) || !fits(of_value.0, of_minus.1) {
+                    return None;
+                }
                 (minus as u64 * self.groups, turn)
             }
         };
@@ -445,7 +454,7 @@ impl<'a> Plan<'a> {
                 Place::Size(at) => {
                     Numbers::Counts(places.iter().map(|place| found.sizes[at][*place]).collect())
                 }
-                Place::Extreme { is_least, is_double, at, count } => {
+                Place::Extreme { is_least, is_double, at, count, .. } => {
                     let values = valued(at, count).map(|it| it.map(|it| if is_least { !it } else { it }));
                     if is_double {
                         Numbers::Doubles(values.map(|it| it.map(double)).collect())

@@ -34,6 +34,7 @@ use warpath_shared::leaf::{of_double, of_integer};
 
 use super::aggregate::LeafAggregateExec;
 use super::below::{is_volatile, over};
+use crate::integers::difference;
 
 /// The groups that become rows.
 #[derive(Clone, Debug)]
@@ -158,9 +159,9 @@ impl First {
             }
             _ => (&key.expr, 1),
         };
-        let (value, minus) = match quotient.downcast_ref::<BinaryExpr>() {
-            Some(binary) if *binary.op() == Operator::Minus => (binary.left(), Some(binary.right())),
-            _ => (quotient, None),
+        let (value, minus) = match difference(quotient) {
+            Some([value, minus]) => (value, Some(minus)),
+            None => (quotient, None),
         };
         let aggregate =
             |expr: &Arc<dyn PhysicalExpr>| expr.downcast_ref::<Column>()?.index().checked_sub(columns);
