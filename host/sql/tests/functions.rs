@@ -70,6 +70,9 @@ fn arithmetic_of_integers_is_exact() {
         ("max(x + 1) FROM t", Err(no_room)),
         ("max(x) - min(x) FROM t", Err(no_room)),
         ("max(g) + 1 FROM t GROUP BY g + 1 HAVING max(g) + 1 > 3", Ok("4")),
+        ("g + 1 FROM t GROUP BY ROLLUP(g + 1) HAVING g + 1 > 3", Ok("4")),
+        ("count(*) FROM t GROUP BY GROUPING SETS((-g), (g + 1, -g)) HAVING -g = -3 LIMIT 1", Ok("1")),
+        ("g FROM t ORDER BY -g LIMIT 1", Ok("3")),
         ("g FROM t ORDER BY g * 9223372036854775807 LIMIT 1", Err(no_room)),
         ("g FROM t WHERE g + 1 IN (SELECT g FROM t WHERE g - 1 = 2)", Ok("2")),
         ("a.g FROM t a JOIN t b ON a.g + 2 = b.g", Ok("1")),
@@ -90,9 +93,9 @@ fn arithmetic_of_integers_is_exact() {
         }
     }
     // The names of columns are those of the operators.
-    let batches = session.batches_in(&session.context, "SELECT 1 + 2, -(3 * 4) AS n").unwrap();
+    let batches = session.batches_in(&session.context, "SELECT 1 + 2, -(3 * 4), (3 - 2) * 4 AS n").unwrap();
     let names: Vec<String> = batches[0].schema().fields().iter().map(|field| field.name().clone()).collect();
-    assert_eq!(names, ["Int64(1) + Int64(2)", "n"]);
+    assert_eq!(names, ["Int64(1) + Int64(2)", "(- Int64(3) * Int64(4))", "n"]);
 }
 
 #[test]
