@@ -61,14 +61,14 @@ fn counts_are_printed_at_the_end_of_the_inputs() {
     assert_eq!(Answer::read(server.send("POST", "/run", "", body)).header("warpath-end"), None);
 }
 
-/// Sends SIGINT to a command once it has printed its first line. Returns all of its output, its messages and
-/// its exit code.
+/// Ends a command once it has printed its first line. Shells give background processes SIGINT to ignore, so
+/// this is SIGTERM. Returns all of its output, its messages and its exit code.
 fn interrupted(mut command: Command) -> (Vec<u8>, String, Option<i32>) {
     let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let (mut text, mut messages) = (Vec::new(), String::new());
     output.read_until(b'\n', &mut text).unwrap();
-    assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert!(Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap().success());
     output.read_to_end(&mut text).unwrap();
     child.stderr.take().unwrap().read_to_string(&mut messages).unwrap();
     (text, messages, child.wait().unwrap().code())

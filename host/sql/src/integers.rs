@@ -75,9 +75,7 @@ impl ScalarUDFImpl for Checked {
     /// The name of the operator's column.
     fn schema_name(&self, args: &[Expr]) -> Result<String> {
         match args {
-            [left, right] => {
-                Ok(format!("{} {} {}", left.schema_name(), self.operator, right.schema_name()))
-            }
+            [left, right] => Ok(format!("{} {} {}", left.schema_name(), self.operator, right.schema_name())),
             _ => internal_err!("{} has {} arguments", self.name(), args.len()),
         }
     }
