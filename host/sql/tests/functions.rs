@@ -92,6 +92,23 @@ fn arithmetic_of_integers_is_exact() {
             (want, got) => panic!("{query}: {want:?} {got:?}"),
         }
     }
+    // Chains are one call, and calls within calls have a limit.
+    let chain = |count: usize, operators: &[&str]| {
+        (0..count).fold("g".to_owned(), |chain, at| format!("{chain} {} 1", operators[at % operators.len()]))
+    };
+    let of = |chain: &str| format!("SELECT {chain} AS n FROM {table} WHERE g = 1");
+    let chains = || {
+        assert_eq!(session.rows(&of(&chain(600, &["+"]))), ["601"]);
+        assert_eq!(session.rows(&of(&chain(300, &["-"]))), ["-299"]);
+        assert_eq!(session.rows(&of(&chain(90, &["+", "-"]))), ["1"]);
+        let error = session.batches_in(&session.context, &of(&chain(101, &["+", "-"]))).unwrap_err();
+        assert!(error.to_string().contains("more than 100 levels of +, - and *"), "{error}");
+    };
+    // The program plans in threads with large stacks, too.
+    std::thread::scope(|scope| {
+        let large = std::thread::Builder::new().stack_size(1 << 28);
+        large.spawn_scoped(scope, chains).unwrap();
+    });
     // The names of columns are those of the operators.
     let batches = session.batches_in(&session.context, "SELECT 1 + 2, -(3 * 4), (3 - 2) * 4 AS n").unwrap();
     let names: Vec<String> = batches[0].schema().fields().iter().map(|field| field.name().clone()).collect();
