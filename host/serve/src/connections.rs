@@ -2,9 +2,8 @@
 
 use std::io::{self, Cursor, Write as _};
 use std::path::Path;
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::sync::Arc;
-use std::task::{Context, Poll, ready};
 use std::time::{Duration, Instant};
 
 use axum::Router;
@@ -12,11 +11,10 @@ use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
-use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
+use tokio::io::AsyncReadExt as _;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::{Mutex, Semaphore, watch};
-use tokio::time::Sleep;
 use warpath::store::Store;
 use warpath_cli::Inputs as _;
 use warpath_terminal::messages::Ui;
@@ -44,9 +42,6 @@ const PAUSE: Duration = Duration::from_millis(50);
 
 /// The time for the last bytes of responses after all questions were ended.
 const LAST: Duration = Duration::from_millis(500);
-
-/// The longest time for a client to close its side of a connection that the server has closed.
-const LINGER: Duration = Duration::from_secs(2);
 
 /// The variable that has the token.
 const TOKEN: &str = "WARPATH_TOKEN";
@@ -275,78 +270,11 @@ impl Speaks {
         let Ok(Ok(begin)) = begin else { return };
         let is_http2 = begin == PREFACE;
         let (reader, writer) = stream.into_split();
-        let stream = tokio::io::join(Cursor::new(begin).chain(reader), writer);
-        let stream = TokioIo::new(Lingering { stream, last: None });
+        let stream = TokioIo::new(tokio::io::join(Cursor::new(begin).chain(reader), writer));
         let _ = match is_http2 {
             true => watcher.watch(self.http2.serve_connection(stream, self.service.clone())).await,
             false => watcher.watch(self.http1.serve_connection(stream, self.service.clone())).await,
         };
-    }
-}
-
-/// A connection that is closed in two steps (RFC 9112, section 9.6): its end is sent, and then what the
-/// client still sends is read until the client closes, too. If bytes are left that nobody has read, the
-/// system resets the connection, and the client may lose the end of its response. Clients of HTTP/2 send how
-/// much they have read until the end.
-struct Lingering<S> {
-    stream: S,
-    /// The longest time for the second step.
-    last: Option<Pin<Box<Sleep>>>,
-}
-
-impl<S: AsyncRead + Unpin> AsyncRead for Lingering<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        into: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, into)
-    }
-}
-
-impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Lingering<S> {
-    fn poll_write(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-        pieces: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let Self { stream, last } = &mut *self;
-        let last = match last {
-            Some(last) => last,
-            None => {
-                ready!(Pin::new(&mut *stream).poll_shutdown(context))?;
-                last.insert(Box::pin(tokio::time::sleep(LINGER)))
-            }
-        };
-        let mut bytes = [0; 4096];
-        loop {
-            let mut into = ReadBuf::new(&mut bytes);
-            match Pin::new(&mut *stream).poll_read(context, &mut into) {
-                Poll::Ready(Ok(())) if !into.filled().is_empty() => {}
-                Poll::Ready(_) => return Poll::Ready(Ok(())),
-                Poll::Pending => return last.as_mut().poll(context).map(Ok),
-            }
-        }
     }
 }
 

@@ -20,26 +20,6 @@ pub fn with_large(arguments: &[&str]) -> Server {
     Server::in_folder(folder, &all)
 }
 
-/// The end of a response comes also to a client that still sends while it reads.
-#[test]
-fn a_client_that_sends_more_gets_the_whole_response() {
-    let server = with_large(&[]);
-    let body = br#"{"arguments": ["$.text", "large.ndjson"]}"#;
-    let mut stream = server.send("POST", "/query", "", body);
-    let (mut bytes, mut chunk) = (Vec::new(), vec![0; 1 << 16]);
-    loop {
-        let read = stream.read(&mut chunk).unwrap();
-        if read == 0 {
-            break;
-        }
-        bytes.extend_from_slice(&chunk[..read]);
-        // The server may have closed its side.
-        let _ = stream.write_all(b"more");
-    }
-    // The last chunk of the body is empty.
-    assert!(bytes.ends_with(b"\r\n0\r\n\r\n"), "{} bytes", bytes.len());
-}
-
 /// A question that runs until its client reads all of the response, or goes away.
 pub fn stalled(server: &Server) -> TcpStream {
     let stream = server.send("POST", "/query", "", br#"{"arguments": ["$.text", "large.ndjson"]}"#);
